@@ -69,14 +69,8 @@ pub(crate) fn network(name: &str, peers: Vec<(String, Address)>) -> Network {
 
 /// Returns a server with the usual limits.
 pub(crate) fn server(engine: Engine, (ensemble, catalog): (Ensemble, Catalog), network: Network) -> Server {
-    let rules = Rules {
-        model: None,
-        classes: Vec::new(),
-        workflow_registry: false,
-        limits: ensemble.limits,
-        mode: Mode::Auto,
-        approval_timeout_ms: 0,
-    };
+    let limits = ensemble.limits;
+    let rules = Rules { limits, mode: Mode::Auto, approval_timeout_ms: 0, ..Rules::default() };
     let settings = Settings { detach_grace: Duration::ZERO, ..Settings::new(&engine, rules) };
     let chats = Chats::new(engine.clone(), settings);
     Server::new(engine, ensemble, catalog, chats, network)

@@ -135,14 +135,7 @@ impl Parlour {
         let tools = Toolbox::default().with(InstantTool::new(TOOL))?;
         let engine = Engine::new(Seams::new(log, models, tools));
         let limits = Budget { iterations_per_level: 20, history_tokens: 128_000, ..Budget::default() };
-        let rules = Rules {
-            model: None,
-            classes: Vec::new(),
-            workflow_registry: false,
-            limits,
-            mode: Mode::Auto,
-            approval_timeout_ms: 1000,
-        };
+        let rules = Rules { limits, mode: Mode::Auto, approval_timeout_ms: 1000, ..Rules::default() };
         let settings = Settings { detach_grace: Duration::ZERO, ..Settings::new(&engine, rules) };
         Ok(Parlour { chats: Chats::new(engine, settings), _folder: Arc::new(folder) })
     }

@@ -88,14 +88,7 @@ impl Play {
             tool_result_bytes: 50_000,
             ..Limits::default()
         };
-        let rules = Rules {
-            model: None,
-            classes: vec![Permission::Network],
-            workflow_registry: true,
-            limits,
-            mode: Mode::Default,
-            approval_timeout_ms: 600_000,
-        };
+        let rules = Rules { limits, mode: Mode::Default, ..Rules::default() };
         let workspace = self.workspace.clone();
         let settings = Settings { workspace, detach_grace: PATIENCE, ..Settings::new(&engine, rules) };
         (Chats::new(engine.clone(), settings), engine)

@@ -330,12 +330,8 @@ async fn a_run_reads_that_the_outcome_is_unknown_and_goes_on_without_a_repeat() 
 fn conversations(stage: &Stage, model: &ScriptedModel, providers: Vec<String>) -> (Chats, Engine) {
     let models = models(model.clone(), ScriptedModel::new());
     let engine = engine(Arc::new(MemoryLog::default()), models, stage.toolbox.clone());
-    let rules = Rules {
-        classes: vec![Permission::Network],
-        limits: Limits { iterations_per_level: 5, ..Limits::default() },
-        mode: Mode::Auto,
-        ..Rules::default()
-    };
+    let rules =
+        Rules { limits: Limits { iterations_per_level: 5, ..Limits::default() }, mode: Mode::Auto, ..Rules::default() };
     let settings = Settings { providers, detach_grace: PATIENCE, ..Settings::new(&engine, rules) };
     (Chats::new(engine.clone(), settings), engine)
 }

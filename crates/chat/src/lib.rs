@@ -7,6 +7,7 @@ pub mod facts;
 mod flow;
 mod follow;
 mod go_on;
+mod grants;
 mod line;
 mod live;
 mod mining;
@@ -18,12 +19,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use consort_core::chat::{self, Answer, Entry, Mode, Order, PendingApproval, Row, Rules, Say, Stored};
+use consort_core::chat::{self, Answer, Entry, Mode, Order, PendingApproval, Row, Rules, Say, Stored, Taint};
 use consort_core::compile::Catalog;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
 use consort_core::mistake::{Code, Mistake};
 use consort_core::own_tool::OwnTool;
+use consort_core::reach::INSTRUCTIONS;
 use consort_core::spec::Kind;
 use consort_core::text::Text;
 use consort_log::{self as log, Query};
@@ -43,11 +45,14 @@ use damaged::unless_damaged;
 use line::{QUEUE_MAX, Queue};
 use live::{Conversation, Live};
 
-/// The file with a workspace's instructions, and the part of it that is read.
-const ABOUT: &str = "AGENTS.md";
+/// The part of a workspace's instructions that is read.
 const ABOUT_MAX: usize = 32 * 1024;
-/// The parts of a turn's context, each with its heading.
-type Context = Vec<(String, Text)>;
+/// The parts of a turn's context, each with its heading, and the sources of those that the user did not write.
+#[derive(Default)]
+struct Context {
+    parts: Vec<(String, Text)>,
+    sources: Vec<String>,
+}
 
 /// Passages of documents a message is answered with.
 const PASSAGES_MAX: usize = 8;
@@ -147,6 +152,9 @@ pub enum Error {
     /// No turn is running that could be stopped or steered.
     #[error("no turn of this thread is running")]
     Idle,
+    /// There is no such grant.
+    #[error("No grant with ID {0}")]
+    NoGrant(String),
     /// There is no answer to continue.
     #[error("the last answer of this thread was not cut: there is nothing to continue")]
     Uncut,
@@ -448,10 +456,17 @@ impl Chats {
     /// what the documents hold that the message names, and, if it wants that,
     /// what is remembered about the user.
     async fn context(&self, owner: &str, say: &Say) -> Result<Context, Error> {
-        let mut context = self.about_workspace().await;
-        context.extend(self.documents(say).await?);
+        let mut context = Context::default();
+        if let Some(about) = self.about_workspace().await {
+            context.parts.push(about);
+            context.sources.push(INSTRUCTIONS.to_owned());
+        }
+        if let Some(documents) = self.documents(say).await? {
+            context.parts.push(documents);
+            context.sources.extend(say.collections.iter().cloned());
+        }
         if say.remembers && say.workflow.is_none() {
-            context.extend(self.recall(owner, say.content.as_str()).await?);
+            context.parts.extend(self.recall(owner, say.content.as_str()).await?);
         }
         Ok(context)
     }
@@ -476,7 +491,11 @@ impl Chats {
         let rules = &self.0.settings.rules;
         let Turns { ended, running } = self.0.past.turns(self.log(), &thread.id).await?;
         let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
-        let (base, allowed) = last.map(|turn| (turn.next, turn.allowed.clone())).unwrap_or_default();
+        let base = last.map(|turn| turn.next).unwrap_or_default();
+        let grants = last.map(|turn| thread.still_granted(&turn.grants)).unwrap_or_default();
+        let before = ended.turns.iter().map(|turn| &**turn).chain(running.as_ref());
+        let mut taint = Taint::of_thread(chat::sources(before));
+        context.sources.iter().for_each(|source| taint.read(source));
         let order = Order {
             model: say.model.clone().or_else(|| thread.model.clone()),
             client_tools: say.client_tools.clone(),
@@ -484,12 +503,13 @@ impl Chats {
                 thread: thread.id.clone(),
                 base,
                 history: ended.messages,
-                context,
+                context: context.parts,
                 editor: say.editor.clone(),
                 remembers: say.remembers && say.workflow.is_none(),
                 presence: say.presence,
                 mode: say.mode.or(thread.mode).unwrap_or(rules.mode).min(rules.mode),
-                allowed,
+                grants,
+                taint,
                 approval_timeout_ms: rules.approval_timeout_ms,
                 content: say.content.clone(),
                 continues: say.continues.clone(),
@@ -507,6 +527,8 @@ impl Chats {
         }
         let ring = self.0.live.conversation(&thread.id).begins(turn);
         self.0.engine.submit(NewRun::new(compiled).under(turn).shown_on(ring).claiming([claim])).await?;
+        // The turn has begun without what was taken back before it.
+        thread.withdrawn.clear();
         thread.name_after(say.content.as_str());
         thread.queue.retain(|waiting| *waiting.turn != **turn);
         thread.model = say.model.or(thread.model.take());
@@ -545,17 +567,16 @@ impl Chats {
     }
 
     /// Returns the workspace's instructions, which are untrusted text.
-    async fn about_workspace(&self) -> Vec<(String, Text)> {
-        let Some(workspace) = &self.0.settings.workspace else { return Vec::new() };
-        match workspace.text(ABOUT).await {
+    async fn about_workspace(&self) -> Option<(String, Text)> {
+        match self.0.settings.workspace.as_ref()?.text(INSTRUCTIONS).await {
             Ok(text) => {
                 let shown = &text[..text.floor_char_boundary(ABOUT_MAX)];
-                vec![(format!("About this workspace ({ABOUT})"), shown.into())]
+                Some((format!("About this workspace ({INSTRUCTIONS})"), shown.into()))
             }
-            Err(Hidden::Missing) => Vec::new(),
+            Err(Hidden::Missing) => None,
             Err(error) => {
-                tracing::warn!(%error, "{ABOUT} of the workspace is not shown");
-                Vec::new()
+                tracing::warn!(%error, "{INSTRUCTIONS} of the workspace is not shown");
+                None
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use consort_core::chat::{MiningCost, Mode, Say};
+use consort_core::chat::{Grant, MiningCost, Mode, Say};
 use consort_core::event::End;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
@@ -47,6 +47,9 @@ pub struct Thread {
     /// What came of that the last time.
     #[serde(default)]
     pub mined: Option<Mined>,
+    /// Grants that were taken back and that its last turn still has.
+    #[serde(default)]
+    pub(super) withdrawn: Vec<String>,
     /// Length of its stream.
     len: Seq,
 }
@@ -172,6 +175,7 @@ impl Thread {
             title: title.map_or_else(|| UNTITLED.to_owned(), short),
             model: None,
             mode: None,
+            withdrawn: Vec::new(),
             created_at: now,
             updated_at: now,
             queue: Vec::new(),
@@ -190,6 +194,11 @@ impl Thread {
 
     pub(super) fn rename(&mut self, title: &str) {
         self.title = short(title);
+    }
+
+    /// Returns the grants of its last turn that were not taken back.
+    pub(super) fn still_granted(&self, grants: &[Grant]) -> Vec<Grant> {
+        grants.iter().filter(|grant| !self.withdrawn.contains(&grant.id)).cloned().collect()
     }
 
     /// The thread as clients see it, with what its turns add.

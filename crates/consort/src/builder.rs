@@ -270,6 +270,8 @@ impl EnsembleBuilder {
         let (log, suspects) = self.operation.open()?;
         let limit = |(alias, model): &(String, Model)| Some((alias.clone(), model.limit()?));
         let limits = limits::Limits::new(self.models.iter().filter_map(limit), self.rate);
+        #[cfg(feature = "serve")]
+        let model_hosts: Vec<String> = self.models.iter().filter_map(|(_, model)| model.host()).collect();
         let (models, mut mistakes) = ready(std::mem::take(&mut self.models));
         let plan = Plan::new(std::mem::take(&mut self.tasks));
         mistakes.extend(plan.mistakes);
@@ -326,6 +328,7 @@ impl EnsembleBuilder {
                 shares,
                 collections,
                 workspace: outside.workspace,
+                model_hosts,
                 max_concurrent: self.operation.max_concurrent_requests(),
             }),
         })

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
 use consort_core::model_options::ModelOptions;
+use consort_core::reach::host_of;
 use consort_models::openai::Api;
 use consort_models::{DemoModel, Options, Provider};
 use consort_runtime::limits::{MAX_CONCURRENCY, ModelLimit, Rate};
@@ -167,6 +168,15 @@ impl Model {
     fn of(provider: &str, source: Source) -> Model {
         let info = ModelInfo::new("", provider);
         Model { info, max_concurrency: None, rate: None, source, misplaced: None }
+    }
+
+    /// Returns the host that serves it, if one does.
+    #[cfg(feature = "serve")]
+    pub(crate) fn host(&self) -> Option<String> {
+        match &self.source {
+            Source::Served(_, _, options) => host_of(&options.base_url),
+            Source::Ready(_) => None,
+        }
     }
 
     fn reached(mut self, what: &'static str, change: impl FnOnce(&mut Options)) -> Model {

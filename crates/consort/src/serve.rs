@@ -198,8 +198,9 @@ impl ServerBuilder {
     pub fn chats(self) -> Result<Chats, Error> {
         let model = self.answering()?;
         let Ensemble { engine, catalog, shown, .. } = &self.ensemble;
+        let allowed_hosts = [&self.rules.allowed_hosts[..], &shown.model_hosts].concat();
         let settings = Settings {
-            rules: Rules { model, ..self.rules },
+            rules: Rules { model, allowed_hosts, ..self.rules },
             catalog: without_documents(catalog),
             providers: self.chat_providers.unwrap_or_else(|| catalog.providers.clone()),
             workspace: self.chat_workspace.or_else(|| shown.workspace.clone()),

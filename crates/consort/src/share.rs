@@ -21,6 +21,8 @@ pub(crate) struct Shown {
     pub(crate) collections: Collections,
     /// The folder that tasks work in.
     pub(crate) workspace: Option<Workspace>,
+    /// The hosts of the models, which conversations may send to.
+    pub(crate) model_hosts: Vec<String>,
     /// Requests of others that are worked on at the same time.
     pub(crate) max_concurrent: usize,
 }

@@ -39,7 +39,7 @@ pub use decisions::{
     answer, build, chore, decide, delegation, edit, finish, fork, human, next, own_tool, queue, result, subtask, tier,
 };
 pub use requests::{
-    agent, bounds, catalog, choice, compile, draft, dynamic, mistake, model_options, pipeline, request, spec,
+    agent, bounds, catalog, choice, compile, draft, dynamic, mistake, model_options, pipeline, reach, request, spec,
     submission, template, workflow,
 };
 pub use shown::{aloud, dag, damaged, frame, span, trace, view, voice};

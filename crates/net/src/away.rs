@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::message::Spent;
+use consort_core::reach::{Destination, Provider, Reach};
 use consort_tools::{Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use tokio::time::timeout;
@@ -31,6 +32,7 @@ impl Away {
             timeout_ms: 2 * TASK_TIMEOUT_MS,
             cancel: CancelClass::Finish,
             charged: true,
+            reach: Reach::to(Destination::Named(ensemble.to_owned())),
             ..info
         };
         Away { network: network.for_calls(), ensemble: ensemble.to_owned(), info: Arc::new(info) }
@@ -40,7 +42,8 @@ impl Away {
     async fn resume(&self, invocation: Invocation, effect: EffectClass) -> Answer {
         let (account, key) = (invocation.account.clone(), invocation.key.clone());
         let wanted = Wanted::new(&self.network, &self.ensemble, &key);
-        let Ok(tool) = timeout(self.network.options().patience(), self.back()).await else {
+        let back = self.back(account.provider);
+        let Ok(tool) = timeout(self.network.options().patience(), back).await else {
             let why = format!("`{}` did not come back in time to say what became of the call", self.ensemble);
             return match effect {
                 EffectClass::Read => {
@@ -60,17 +63,35 @@ impl Away {
         }
     }
 
-    async fn back(&self) -> NetworkTool {
+    /// Returns the tool, if an ensemble that may do its work is connected.
+    fn now(&self, provider: Provider) -> Option<NetworkTool> {
+        let name = &self.info.name;
+        let anywhere = || self.network.known_anywhere(name).filter(|_| provider == Provider::Any);
+        self.network.known(name).or_else(anywhere)
+    }
+
+    async fn back(&self, provider: Provider) -> NetworkTool {
         let mut changes = self.network.changes();
         loop {
             changes.mark_unchanged();
-            if let Some(tool) = self.network.known(&self.info.name) {
+            if let Some(tool) = self.now(provider) {
                 return tool;
             }
             if changes.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         }
+    }
+}
+
+impl Away {
+    fn why(&self, provider: Provider) -> String {
+        let (name, ensemble) = (&self.info.name, &self.ensemble);
+        let others = match provider {
+            Provider::Named => "no other is asked instead",
+            Provider::Any => "no other shares it",
+        };
+        format!("`{name}` cannot be reached: `{ensemble}` is not connected, and {others}")
     }
 }
 
@@ -83,9 +104,15 @@ impl Tool for Away {
         if let Some(effect) = invocation.account.again {
             return Box::pin(self.resume(invocation, effect));
         }
-        let name = &self.info.name;
-        let why = format!("`{name}` cannot be reached: its ensemble is not connected, and no other shares it");
+        if let Some(tool) = self.now(invocation.account.provider) {
+            return Box::pin(tool.ask(invocation));
+        }
+        let why = self.why(invocation.account.provider);
         invocation.account.charge(Spent::default());
         Box::pin(async { Answer::Failed(why) })
+    }
+
+    fn trouble(&self) -> Option<String> {
+        Some(self.why(Provider::Named))
     }
 }

@@ -6,24 +6,11 @@ use std::time::Duration;
 use consort_core::bounds::SCHEMA_BYTES_MAX;
 use consort_core::schema::Schema;
 
+use crate::limits::{
+    CAPABILITIES_BYTES_MAX, CAPABILITIES_MAX, DESCRIPTION_MAX, FRAME_MAX, FRAME_MIN, FRAME_USUAL, LEASE_MAX, LEASE_MIN,
+    NAME_MAX, TAGS_MAX,
+};
 use crate::wire::{Capability, CapacityUpdate, Hello};
-
-/// The maximum size in bytes of a name, of an ensemble or of a capability.
-const NAME_MAX: usize = 128;
-/// The maximum number of capabilities of one ensemble.
-const CAPABILITIES_MAX: usize = 1000;
-/// The maximum number of tags of one capability.
-const TAGS_MAX: usize = 32;
-/// The maximum size of a description in bytes: every model that may use it reads it.
-const DESCRIPTION_MAX: usize = 4096;
-/// The shortest and the longest lease that a peer may ask for.
-const LEASE_MIN: Duration = Duration::from_millis(100);
-const LEASE_MAX: Duration = Duration::from_secs(10 * 60);
-/// The maximum size in bytes of one frame to a peer that does not
-/// declare a limit, and the smallest and largest limits it may declare.
-const FRAME_USUAL: u64 = 1024 * 1024;
-const FRAME_MIN: u64 = 16 * 1024;
-pub(crate) const FRAME_MAX: u64 = 8 * 1024 * 1024;
 
 impl Hello {
     /// Returns the reason for refusing a link to a peer of this name.
@@ -55,11 +42,21 @@ impl Hello {
         });
         self.shared_capabilities.truncate(CAPABILITIES_MAX);
         self.shared_capabilities.iter_mut().for_each(cut);
+        let mut left = CAPABILITIES_BYTES_MAX;
+        self.shared_capabilities.retain(|capability| {
+            let rest = left.checked_sub(bytes(capability));
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        });
+        for text in [&mut self.realm, &mut self.version] {
+            *text = text.take().filter(|text| text.len() <= NAME_MAX);
+        }
         let known = self.shared_capabilities.len();
         if known < said {
             complaints.push(format!(
                 "it says it shares {said}, of which {known} are known here: at most {CAPABILITIES_MAX}, with names of \
-                 at most {NAME_MAX} bytes and schemas of at most {SCHEMA_BYTES_MAX}"
+                 at most {NAME_MAX} bytes and schemas of at most {SCHEMA_BYTES_MAX}, together \
+                 {CAPABILITIES_BYTES_MAX} bytes"
             ));
         }
         complaints.extend(unusable);
@@ -79,9 +76,10 @@ impl Hello {
 }
 
 impl CapacityUpdate {
-    /// Returns the update with a load that can be compared with others'.
+    /// Returns the update with a load that can be compared with others', and a realm of bounded length.
     pub(crate) fn believed(self) -> CapacityUpdate {
-        CapacityUpdate { current_load: self.current_load.clamp(0.0, 1.0), ..self }
+        let realm = self.realm.filter(|realm| realm.len() <= NAME_MAX);
+        CapacityUpdate { current_load: self.current_load.clamp(0.0, 1.0), realm, ..self }
     }
 }
 
@@ -93,6 +91,11 @@ fn defect(capability: &Capability) -> Option<String> {
     }
     let schema = capability.schema.as_deref().cloned();
     schema.and_then(|schema| Schema::parse(schema).err()).map(|reason| format!("its schema cannot be used: {reason}"))
+}
+
+/// Returns the size of a capability as it came.
+fn bytes(capability: &Capability) -> usize {
+    serde_json::to_string(capability).map_or(usize::MAX, |text| text.len())
 }
 
 fn cut(capability: &mut Capability) {

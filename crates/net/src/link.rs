@@ -11,19 +11,21 @@ use futures::{FutureExt, SinkExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use crate::limits::{HELLO_MAX, SERVED_MAX, WORDS_MAX, cut};
 use crate::links::{Parcel, Side};
 use crate::network::{Joined, Network, OUTBOX_MAX};
+use crate::pace::Pace;
 use crate::transport::{Address, Closed, Connection, Incoming, Outgoing};
-use crate::wire::{Accepted, CapabilityKind, CapabilityQuery, CapabilityResponse, Frame, Hello, Response, Status};
+use crate::wire::{
+    Accepted, CapabilityKind, CapabilityQuery, CapabilityResponse, Complaint, Frame, Hello, Response, Status,
+};
 use crate::work::{Replies, Request};
 
-/// The maximum number of requests of one peer that are served at once; more are rejected.
-const SERVED_MAX: usize = 1024;
-/// The maximum time until the other side introduces itself.
-const HELLO_MAX: Duration = Duration::from_secs(10);
 /// The number of leases after which the requests of an ensemble that has not come back count
 /// as abandoned: it notices within two that the link is gone, and retries for another two.
 const ORPHAN_LEASES: u32 = 4;
+/// The code of the refusal of a name.
+const NAME_TAKEN: &str = "CONFLICT";
 /// The first wait before a broken link is opened again, and the longest.
 const BACKOFF: Duration = Duration::from_millis(250);
 const BACKOFF_MAX: Duration = Duration::from_secs(8);
@@ -89,12 +91,19 @@ pub(crate) async fn session(network: &Network, connection: Connection, hello: He
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
     let (lease, frame_max) = (hello.lease(network.options().lease), hello.frame_max());
-    let joined = network.join(side, hello, outbox.clone());
+    let refused = network.name_refused(&side, &hello);
+    if let Some(message) = &refused {
+        tracing::info!(name = hello.ensemble, "a peer announces the name of a configured one: it may ask, not answer");
+        let complaint = Complaint { code: NAME_TAKEN.to_owned(), message: message.clone(), request_id: None };
+        let _gone = outbox.send(Frame::Error(complaint).text().into()).await;
+    }
+    let joined = refused.is_none().then(|| network.join(side, hello, outbox.clone()));
+    let joined = joined.as_ref();
     let replies = Replies { outbox: outbox.clone(), patience: Some(lease * ORPHAN_LEASES), frame_max };
     tokio::select! {
         () = write(outgoing, parcels) => None,
-        refused = read(network, Some(&joined), incoming, (replies, lease * 2)) => refused,
-        () = pulse(network, &joined, &outbox) => None,
+        refused = read(network, joined, incoming, (replies, lease * 2)) => refused,
+        () = pulse(network, joined, &outbox) => None,
     }
 }
 
@@ -119,12 +128,12 @@ async fn write(mut outgoing: Outgoing, mut parcels: mpsc::Receiver<Parcel>) {
 }
 
 /// Sends the load of this ensemble, often enough that the peer knows it is alive.
-async fn pulse(network: &Network, joined: &Joined, outbox: &mpsc::Sender<Parcel>) {
+async fn pulse(network: &Network, joined: Option<&Joined>, outbox: &mpsc::Sender<Parcel>) {
     let mut ticks = interval((network.options().lease / 2).max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        joined.pay();
+        joined.into_iter().for_each(Joined::pay);
         if outbox.send(Frame::CapacityUpdate(network.capacity()).text().into()).await.is_err() {
             return;
         }
@@ -142,12 +151,12 @@ async fn read(
     mut incoming: Incoming,
     (replies, silence): (Replies, Duration),
 ) -> Option<String> {
-    let (served, mut under_way) = (&mut Served::new(), HashMap::new());
+    let (served, mut under_way, mut pace) = (&mut Served::new(), HashMap::new(), Pace::new());
     loop {
         let heard = async {
             loop {
                 tokio::select! {
-                    frame = incoming.next() => return frame,
+                    frame = pace.next(&mut incoming) => return frame,
                     Some(id) = served.next(), if !served.is_empty() => { under_way.remove(&id); }
                 }
             }
@@ -156,7 +165,7 @@ async fn read(
         if let Frame::Error(complaint) = &frame
             && complaint.is_final()
         {
-            return Some(complaint.message.clone());
+            return Some(cut(complaint.message.clone(), WORDS_MAX));
         }
         take(frame, (network, joined), &replies, (served, &mut under_way)).await;
     }

@@ -1,12 +1,13 @@
 //! All links, by peer, and the information received over them. The cost of an
 //! event depends only on the peer it concerns, not on the number of other peers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use consort_core::id::Millis;
 use consort_tools::Account;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::gone::{Departed, Gone};
 use crate::network::{PeerView, RequestView};
@@ -25,8 +26,8 @@ pub(crate) struct Links {
     links: BTreeMap<u64, Link>,
     by_peer: HashMap<Arc<str>, BTreeSet<u64>>,
     next: u64,
-    /// The names that configured peers give themselves.
-    aliases: HashMap<String, Arc<str>>,
+    /// The names of the configured peers, which belong to the links that were dialled.
+    configured: HashSet<String>,
     /// Requests to cancel when their peer is back.
     owed: HashMap<Arc<str>, VecDeque<String>>,
     /// The reasons why configured peers are not connected.
@@ -56,6 +57,8 @@ pub(crate) struct Pending {
     /// The account that receives progress reports.
     pub(crate) account: Account,
     pub(crate) progress: Option<Progress>,
+    /// The time of the last progress report that was passed on.
+    pub(crate) progressed_at: Option<Instant>,
 }
 
 /// The side that opened a link.
@@ -88,9 +91,21 @@ impl Link {
 }
 
 impl Links {
+    /// Returns no links yet, of an ensemble that dials these peers.
+    pub(crate) fn of<'a>(configured: impl Iterator<Item = &'a str>) -> Links {
+        Links { configured: configured.map(str::to_owned).collect(), ..Links::default() }
+    }
+
+    /// Returns the name of a configured peer that somebody else announces.
+    pub(crate) fn is_taken(&self, side: &Side, hello: &Hello) -> Option<Arc<str>> {
+        let announced = hello.ensemble.as_deref().filter(|_| *side == Side::Accepted).map(plain)?;
+        // A name that differs only in case would be taken for the other by people.
+        self.configured.iter().any(|name| name.eq_ignore_ascii_case(&announced)).then_some(announced)
+    }
+
     /// Adds a new link; the capabilities of the peer are known from here on.
     pub(crate) fn join(&mut self, link: Link, since: Millis) -> u64 {
-        let peer = self.name(&link.side, &link.hello);
+        let peer = Links::name(&link.side, &link.hello);
         self.troubles.remove(&*peer);
         self.next += 1;
         self.links.insert(self.next, Link { peer: peer.clone(), since, ..link });
@@ -137,11 +152,11 @@ impl Links {
     }
 
     fn best_number(&self, peer: &str) -> Option<u64> {
-        let open = self.of(peer).filter(|(_, link)| !link.outbox.is_closed());
+        let open = self.linked(peer).filter(|(_, link)| !link.outbox.is_closed());
         open.min_by_key(|(number, link)| (link.side == Side::Accepted, *number)).map(|(number, _)| number)
     }
 
-    fn of(&self, peer: &str) -> impl Iterator<Item = (u64, &Link)> {
+    fn linked(&self, peer: &str) -> impl Iterator<Item = (u64, &Link)> {
         let numbers = self.by_peer.get(peer).into_iter().flatten();
         numbers.filter_map(|number| Some((*number, self.links.get(number)?)))
     }
@@ -158,7 +173,7 @@ impl Links {
     /// Returns all connected peers.
     pub(crate) fn peers(&self) -> impl Iterator<Item = &Arc<str>> {
         // In the order of their first links.
-        let first = |link: &&(&u64, &Link)| self.of(&link.1.peer).next().is_some_and(|(first, _)| first == *link.0);
+        let first = |link: &&(&u64, &Link)| self.linked(&link.1.peer).next().is_some_and(|(first, _)| first == *link.0);
         self.links.iter().filter(move |link| first(&link)).map(|(_, link)| &link.peer)
     }
 
@@ -167,36 +182,14 @@ impl Links {
         self.links.values().map(|link| &link.outbox)
     }
 
-    /// Returns the local name of the peer at the other end: a configured peer's
-    /// name applies to every peer that announces the same name as that peer.
-    fn name(&mut self, side: &Side, hello: &Hello) -> Arc<str> {
+    /// Returns the local name of the peer at the other end: the configured one of a peer that was dialled,
+    /// whatever it calls itself, and the announced one of any other.
+    fn name(side: &Side, hello: &Hello) -> Arc<str> {
         match (side, &hello.ensemble) {
-            (Side::Dialled(name), Some(announced)) => {
-                let name: Arc<str> = name.as_str().into();
-                self.aliases.insert(announced.clone(), name.clone());
-                self.rename(&plain(announced), &name);
-                name
-            }
-            (Side::Dialled(name), None) => name.as_str().into(),
-            (Side::Accepted, Some(announced)) => {
-                self.aliases.get(announced).cloned().unwrap_or_else(|| plain(announced))
-            }
+            (Side::Dialled(name), _) => name.as_str().into(),
+            (Side::Accepted, Some(announced)) => plain(announced),
             (Side::Accepted, None) => "unknown".into(),
         }
-    }
-
-    /// Renames links that a peer opened before it was known by its configured name.
-    fn rename(&mut self, from: &Arc<str>, to: &Arc<str>) {
-        let accepted = self.of(from).filter(|(_, link)| link.side == Side::Accepted);
-        let stale: Vec<u64> = accepted.map(|(number, _)| number).filter(|_| from != to).collect();
-        for number in stale {
-            self.forget(from, number);
-            self.by_peer.entry(to.clone()).or_default().insert(number);
-            if let Some(link) = self.links.get_mut(&number) {
-                link.peer = to.clone();
-            }
-        }
-        self.refresh(from);
     }
 
     /// Registers the capabilities that a peer's best link announces; none without a link.
@@ -217,7 +210,7 @@ impl Links {
 
     /// Records a request that is to be cancelled, now or when its peer is back.
     pub(crate) fn owe(&mut self, peer: &str, id: &str) {
-        let numbers: Vec<u64> = self.of(peer).map(|(number, _)| number).collect();
+        let numbers: Vec<u64> = self.linked(peer).map(|(number, _)| number).collect();
         for number in numbers {
             if let Some((_, pending)) = self.get(number) {
                 pending.retain(|waiting, pending| waiting != id || !pending.answered.is_closed());
@@ -255,7 +248,7 @@ impl Links {
 
     /// Returns the unanswered requests to a peer, sorted by id, up to the limit.
     fn requests(&self, peer: &str) -> Vec<RequestView> {
-        let mut requests: Vec<_> = self.of(peer).flat_map(|(_, link)| &link.pending).collect();
+        let mut requests: Vec<_> = self.linked(peer).flat_map(|(_, link)| &link.pending).collect();
         requests.retain(|(_, pending)| !pending.answered.is_closed());
         requests.sort_by_key(|(id, _)| *id);
         let view = |(id, pending): (&String, &Pending)| RequestView {

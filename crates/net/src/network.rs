@@ -13,10 +13,11 @@ use consort_tools::busy;
 use consort_tools::{Account, DynamicToolProvider, Tool};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::fit::{fit, listed};
 use crate::gone::Gone;
-use crate::intake::FRAME_MAX;
+use crate::limits::{FRAME_MAX, PROGRESS_EVERY, RESULT_MAX, WORDS_MAX, cut};
 use crate::link;
 use crate::links::{Link, Links, Parcel, Pending, Side};
 use crate::remote::NetworkToolCatalog;
@@ -128,7 +129,7 @@ impl Network {
 
     /// Returns a network without links, on which this ensemble shares nothing.
     pub fn new(options: Options, transport: Arc<dyn Transport>) -> Network {
-        let state = Mutex::default();
+        let state = Mutex::new(Links::of(options.peers.iter().map(|(name, _)| name.as_str())));
         let changes = watch::Sender::new(0);
         let inner = Arc::new(Inner { options, transport, state, clock: Clock::system(), changes });
         Network { inner, work: Some(Arc::default()) }
@@ -268,6 +269,12 @@ impl Network {
         }
     }
 
+    /// Returns the reason why an accepted link may not have the name it announces, if so.
+    pub(crate) fn name_refused(&self, side: &Side, hello: &Hello) -> Option<String> {
+        let taken = self.state().is_taken(side, hello)?;
+        Some(format!("`{taken}` is a peer that this ensemble dials itself: nobody else has that name here"))
+    }
+
     /// Adds a new link; the capabilities of the peer are known from here on.
     pub(crate) fn join(&self, side: Side, hello: Hello, outbox: mpsc::Sender<Parcel>) -> Joined {
         let believed = busy::in_place(|| hello.believed(&self.inner.options.name));
@@ -286,7 +293,8 @@ impl Network {
         let (answered, answer) = oneshot::channel();
         let (leaving, left) = oneshot::channel();
         let (capability, kind) = (request.capability().to_owned(), request.kind());
-        let pending = Pending { capability, kind, answered, account: account.clone(), progress: None };
+        let pending =
+            Pending { capability, kind, answered, account: account.clone(), progress: None, progressed_at: None };
         link.pending.insert(request.id().to_owned(), pending);
         let parcel = Parcel { text, leaving: Some(leaving) };
         Ok(Posted { outbox: link.outbox.clone(), parcel, answer, left })
@@ -354,7 +362,7 @@ impl Joined {
     pub(crate) fn refused(&self, complaint: &Complaint) {
         let id = complaint.request_id.as_deref().unwrap_or_default();
         if let Some(waiting) = self.waiting(id) {
-            let _gave_up = waiting.answered.send(Response::rejected(id, complaint.message.as_str()));
+            let _gave_up = waiting.answered.send(Response::rejected(id, cut(complaint.message.clone(), WORDS_MAX)));
         }
     }
 
@@ -363,6 +371,11 @@ impl Joined {
         if let Some(waiting) = self.waiting(&response.request_id) {
             let id = &response.request_id;
             let fits = waiting.kind == kind;
+            let response = Response {
+                result: response.result.clone().map(|text| cut(text, RESULT_MAX)),
+                error: response.error.clone().map(|text| cut(text, WORDS_MAX)),
+                ..response.clone()
+            };
             let misfit = || Response::failed(id, "it was answered with the frame of another kind of request");
             let _gave_up = waiting.answered.send(if fits { response } else { misfit() });
         }
@@ -379,8 +392,14 @@ impl Joined {
     pub(crate) fn progressed(&self, progress: Progress) {
         let mut state = self.network.state();
         let Some((peer, pending)) = state.get(self.number) else { return };
-        tracing::debug!(%peer, request = progress.request_id, ?progress, "a peer says how far it is");
-        if let Some(waiting) = pending.get_mut(&progress.request_id) {
+        tracing::debug!(%peer, request = progress.request_id, "a peer says how far it is");
+        let now = Instant::now();
+        let is_due = |last: Option<Instant>| last.is_none_or(|last| now.duration_since(last) >= PROGRESS_EVERY);
+        if let Some(waiting) = pending.get_mut(&progress.request_id).filter(|waiting| is_due(waiting.progressed_at)) {
+            waiting.progressed_at = Some(now);
+            let [status, message] =
+                [progress.status, progress.message].map(|text| text.map(|text| cut(text, WORDS_MAX)));
+            let progress = Progress { status, message, ..progress };
             waiting.account.progress(progress.clone().into());
             waiting.progress = Some(progress);
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::message::Spent;
+use consort_core::reach::{Destination, Provider, Reach, Voucher};
 use consort_core::schema::Schema;
 use consort_http::trace::traceparent;
 use consort_tools::{Account, Answer, Invocation, Tool};
@@ -37,6 +38,8 @@ pub struct NetworkTool {
     ensemble: Arc<str>,
     capability: Arc<Capability>,
     info: Arc<ToolInfo>,
+    /// The ensembles that may do the work, whatever a call says.
+    provider: Provider,
 }
 
 /// The error for a capability that no ensemble shares.
@@ -48,7 +51,13 @@ impl NetworkTool {
     /// Returns a capability of this ensemble as a tool.
     pub fn new(network: &Network, ensemble: &str, capability: Arc<Capability>) -> NetworkTool {
         let info = Arc::new(info(ensemble, &capability));
-        NetworkTool { network: network.for_calls(), ensemble: ensemble.into(), capability, info }
+        let provider = Provider::Named;
+        NetworkTool { network: network.for_calls(), ensemble: ensemble.into(), capability, info, provider }
+    }
+
+    /// Returns the tool as one that any ensemble may perform that shares the same.
+    fn of_any(self) -> NetworkTool {
+        NetworkTool { provider: Provider::Any, ..self }
     }
 
     /// Returns the tool of this name, of any ensemble that shares it.
@@ -59,12 +68,15 @@ impl NetworkTool {
             registry.find(&ensemble, name).map(|capability| (ensemble, capability))
         });
         let (ensemble, capability) = found.ok_or_else(|| NoProvider(name.to_owned()))?;
-        Ok(NetworkTool::new(network, &ensemble, capability))
+        Ok(NetworkTool::new(network, &ensemble, capability).of_any())
     }
 
-    /// Returns the providers to ask: the ensemble in its name, then all others
-    /// that share the same, the best first. One that is about to stop comes last.
-    fn providers(&self) -> VecDeque<Arc<str>> {
+    /// Returns the providers to ask: the ensemble in its name, and where any is meant all others that share
+    /// the same, the best first. One that is about to stop comes last.
+    fn providers(&self, asked: Provider) -> VecDeque<Arc<str>> {
+        if self.provider == Provider::Named && asked == Provider::Named {
+            return VecDeque::from([self.ensemble.clone()]);
+        }
         let (name, kind) = (&self.capability.name, self.capability.kind);
         let realm = self.network.options().realm.as_deref();
         let ranked = self.network.registry(|registry| registry.ranked(name, kind, realm));
@@ -126,7 +138,7 @@ impl NetworkTool {
         };
         let effect = account.again.unwrap_or(self.info.effect);
         let courier = Courier { network: &self.network, effect, account: &account };
-        match courier.carry(request, self.providers()).await {
+        match courier.carry(request, self.providers(account.provider)).await {
             Fate::Answered(response) => self.told(response, &account),
             Fate::NotDone(why) => {
                 account.charge(Spent::default());
@@ -181,6 +193,7 @@ fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
         schema: schema.unwrap_or_else(|| plain.schema.clone()),
         permission: Permission::Network,
         effect: capability.effect.unwrap_or(EffectClass::Once),
+        reach: Reach { effect_by: Voucher::Stranger, ..Reach::to(Destination::Named(ensemble.to_owned())) },
         timeout_ms: capability.timeout_ms.unwrap_or(usual).saturating_add(WAY_MS),
         cancel: CancelClass::Finish,
         charged: true,
@@ -241,14 +254,14 @@ impl NetworkToolCatalog {
                 None => registry.all().filter(is_tool).collect(),
             }
         });
-        let tool = |shared: Shared| NetworkTool::new(&self.network, &shared.ensemble, shared.capability);
+        let tool = |shared: Shared| NetworkTool::new(&self.network, &shared.ensemble, shared.capability).of_any();
         tools.into_iter().map(tool).collect()
     }
 }
 
 impl Network {
-    /// Returns the tool of this name, even if its ensemble is disconnected: another ensemble
-    /// that shares the same can be asked instead, and if there is none the model is told so.
+    /// Returns the tool of this name, even if its ensemble is disconnected: then the model is told so, unless
+    /// any ensemble that shares the same is meant.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let (ensemble, _) = name.split_once('.')?;
         Some(match self.known(name) {
@@ -257,19 +270,22 @@ impl Network {
         })
     }
 
-    /// Returns the tool of this name, if its ensemble or another that shares it is connected.
+    /// Returns the tool of this name, if its ensemble is connected.
     pub(crate) fn known(&self, name: &str) -> Option<NetworkTool> {
+        let (ensemble, capability) = name.split_once('.')?;
+        let found = self.registry(|registry| registry.find(ensemble, capability));
+        found.map(|capability| NetworkTool::new(self, ensemble, capability))
+    }
+
+    /// Returns the tool of this name, if any ensemble that shares it is connected.
+    pub(crate) fn known_anywhere(&self, name: &str) -> Option<NetworkTool> {
         let (ensemble, capability) = name.split_once('.')?;
         let realm = self.options().realm.as_deref();
         let found = self.registry(|registry| {
-            let own = registry.find(ensemble, capability);
-            own.or_else(|| {
-                let kinds = [CapabilityKind::Tool, CapabilityKind::Task];
-                let other =
-                    kinds.into_iter().find_map(|kind| registry.ranked(capability, kind, realm).into_iter().next());
-                registry.find(&other?, capability)
-            })
+            let kinds = [CapabilityKind::Tool, CapabilityKind::Task];
+            let other = kinds.into_iter().find_map(|kind| registry.ranked(capability, kind, realm).into_iter().next());
+            registry.find(&other?, capability)
         });
-        found.map(|capability| NetworkTool::new(self, ensemble, capability))
+        found.map(|capability| NetworkTool::new(self, ensemble, capability).of_any())
     }
 }

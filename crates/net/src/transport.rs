@@ -16,10 +16,11 @@ use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use crate::limits;
 use crate::wire::Frame;
 
 /// The maximum size of a received frame in bytes; a `hello` may have 4 MiB.
-const FRAME_MAX: usize = 8 * 1024 * 1024;
+const FRAME_MAX: usize = limits::FRAME_MAX as usize;
 /// The time limit for connecting.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 

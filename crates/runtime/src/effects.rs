@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_core::catalog::ToolInfo;
 use consort_core::compile::Catalog;
 use consort_core::decide::Report;
 use consort_core::id::Id;
@@ -90,10 +91,10 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
             Effect::Call { id, tool, args, .. } if tool.as_own() == Some(OwnTool::ReadResult) => {
                 read_earlier(id, &args, &stage).await
             }
-            Effect::Call { id, tool, args, lent, again } => {
+            Effect::Call { id, tool, args, lent, again, terms } => {
                 let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
-                let account = account.made_before(again.then_some(tool.effect));
-                call(id, &tool.name, (args, account), &stage).await
+                let account = account.made_before(again.then_some(tool.effect)).on(terms, tool.reach.provider);
+                call(id, &tool, (args, account), &stage).await
             }
         }
     });
@@ -171,12 +172,20 @@ async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<
     Err(Failure { kind: FailureKind::Network, message, retry_after_ms: None, status: None, charged })
 }
 
-async fn call(id: Id, tool: &str, (args, account): (Value, Account), stage: &Stage) -> Report {
+async fn call(id: Id, tool: &ToolInfo, (args, account): (Value, Account), stage: &Stage) -> Report {
     let began = Instant::now();
     let key = format!("{}/{id}", stage.run);
     let mut reports = account.reports();
     let invocation = Invocation { run: stage.run.clone(), call: id.clone(), key, args, account: account.clone() };
-    let mut performed = pin!(stage.seams.tools.perform(tool, invocation));
+    let tools = &stage.seams.tools;
+    // A call that was made before is asked about under its name, whatever the tool is now.
+    let exact = account.terms.exact && account.again.is_none();
+    let mut performed = pin!(async move {
+        match exact {
+            true => tools.perform_exactly(tool, invocation).await,
+            false => tools.perform(&tool.name, invocation).await,
+        }
+    });
     let answer = loop {
         tokio::select! {
             answer = &mut performed => break answer,
@@ -194,7 +203,7 @@ async fn call(id: Id, tool: &str, (args, account): (Value, Account), stage: &Sta
         Answer::Failed(reason) => ("failed", Outcome::failed(reason)),
         Answer::Unknown(why) => ("unknown", Outcome::unknown(why)),
     };
-    stage.meters.time(Meter::ToolCall, &[("tool", tool), ("outcome", word)], took);
+    stage.meters.time(Meter::ToolCall, &[("tool", &tool.name), ("outcome", word)], took);
     Report::Returned { call: id, outcome, duration_ms, spent: account.spent(), changes: account.changes() }
 }
 

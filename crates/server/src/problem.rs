@@ -283,6 +283,7 @@ impl From<chats::Error> for Problem {
         let message = error.to_string();
         match error {
             chats::Error::NotFound(_) => Problem::new(Code::ThreadNotFound, message),
+            chats::Error::NoGrant(_) => Problem::new(Code::GrantNotFound, message),
             chats::Error::Busy { turn } => Problem::new(Code::ThreadBusy, message)
                 .with(More { turn_id: Some(turn.to_string()), ..More::default() }),
             chats::Error::Idle => Problem::new(Code::TurnNotRunning, message),

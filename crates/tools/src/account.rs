@@ -8,6 +8,8 @@ use consort_core::budget::Claim;
 use consort_core::catalog::EffectClass;
 use consort_core::event::FileChange;
 use consort_core::message::Spent;
+use consort_core::next::Terms;
+use consort_core::reach::Provider;
 use consort_core::spec::Origin;
 use tokio::sync::watch;
 
@@ -22,6 +24,10 @@ pub struct Account {
     /// The effect class of a call that a previous owner of the run
     /// had already made; absent: the call is made for the first time.
     pub again: Option<EffectClass>,
+    /// The terms on which the call is made.
+    pub terms: Terms,
+    /// The peers that may do the work of a peer's tool.
+    pub provider: Provider,
     spent: Arc<OnceLock<Spent>>,
     /// Whether the run is to stop.
     stop: Option<watch::Receiver<bool>>,
@@ -54,6 +60,17 @@ impl Account {
     /// Returns the account for a call that may have been made before.
     pub fn made_before(self, again: Option<EffectClass>) -> Account {
         Account { again, ..self }
+    }
+
+    /// Returns the account for a call that is made on these terms, by one of these providers.
+    pub fn on(self, terms: Terms, provider: Provider) -> Account {
+        Account { terms, provider, ..self }
+    }
+
+    /// Returns the account for a step of the call, which no person was asked about.
+    pub(crate) fn for_step(self) -> Account {
+        let terms = Terms { may_instruct: false, ..self.terms };
+        Account { terms, ..self }
     }
 
     /// Records the usage of the call; only the first record counts.

@@ -91,7 +91,9 @@ impl Pipeline {
             }
             // Each step has its own key, which is the same when the call is repeated.
             let key = format!("{}/{index}", invocation.key);
-            let call = Invocation { key, args, ..invocation.clone() };
+            // What a person allowed was the chain as it was shown, not the file that one of its steps names.
+            let account = invocation.account.clone().for_step();
+            let call = Invocation { key, args, account, ..invocation.clone() };
             last = match toolbox::perform(step.tool.as_ref(), call).await {
                 Answer::Failed(why) => return Answer::Failed(self.named(index, &format!("failed: {why}"))),
                 Answer::Unknown(why) => return Answer::Unknown(self.named(index, &format!("is in doubt: {why}"))),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::{Permission, ToolInfo};
+use consort_core::reach::{Destination, Reach, host_of};
 use consort_core::schema::Schema;
 use futures::future::BoxFuture;
 use reqwest::{Client, Url};
@@ -72,7 +73,9 @@ impl WebSearch {
         if !matches!(scheme.as_str(), "http" | "https") {
             return Err(HttpToolError::Address(format!("it begins with `{scheme}:`")));
         }
-        Ok(WebSearch { client, options, info: Arc::new(WebSearch::description()) })
+        let host = host_of(&options.url).map(Destination::Configured).unwrap_or_default();
+        let info = Arc::new(ToolInfo { reach: Reach::to(host), ..WebSearch::description() });
+        Ok(WebSearch { client, options, info })
     }
 
     /// Returns the description of the tool.

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use consort_core::catalog::{EffectClass, ModelInfo, Permission, ToolInfo};
 use consort_core::compile::Catalog;
-use consort_core::dynamic::{Dynamic, is_dynamic};
+use consort_core::dynamic::{Dynamic, NETWORK, is_dynamic};
 use consort_core::own_tool::{Audience, OwnTool};
+use consort_core::reach::{Provider, Reach};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::time::timeout;
@@ -72,7 +73,8 @@ impl Toolbox {
             let tagged = tag.is_none_or(|tag| tool.tags().iter().any(|known| known == tag));
             tagged && tool.info().permission != Permission::Secrets
         };
-        named.flat_map(|provider| provider.resolve()).filter(wanted).map(|tool| tool.info().clone()).collect()
+        let meant = |tool: Arc<dyn Tool>| if provider == NETWORK { of_any(tool.info()) } else { tool.info().clone() };
+        named.flat_map(|provider| provider.resolve()).filter(wanted).map(meant).collect()
     }
 
     /// Returns the registered tool of this name.
@@ -129,6 +131,19 @@ impl Toolbox {
         near.into_iter().take(SUGGESTIONS_MAX).map(|(_, known)| known.to_owned()).collect()
     }
 
+    /// Performs one call of a tool as it was described: one that is described otherwise now is not called.
+    pub async fn perform_exactly(&self, info: &ToolInfo, invocation: Invocation) -> Answer {
+        match self.find(&info.name) {
+            // A tool that cannot be called now says so itself.
+            Some(tool) if tool.trouble().is_none() && !is_same(info, tool.info()) => Answer::Failed(format!(
+                "`{}` is not described as it was when this turn began, so it was not called; it can be in the next turn",
+                info.name
+            )),
+            Some(tool) => perform(tool.as_ref(), invocation).await,
+            None => Answer::Failed(self.missing(&info.name)),
+        }
+    }
+
     /// Performs one call. Dropping this drops the tool's own future
     /// at once, so no part of the call goes on in the background.
     pub async fn perform(&self, name: &str, invocation: Invocation) -> Answer {
@@ -144,6 +159,21 @@ impl Toolbox {
             near => format!("there is no tool named `{name}`; did you mean `{}`?", near.join("`, `")),
         }
     }
+}
+
+/// Returns a tool that stands for a pattern: any peer that shares the same may do its work.
+fn of_any(info: &Arc<ToolInfo>) -> Arc<ToolInfo> {
+    let reach = Reach { provider: Provider::Any, ..info.reach.clone() };
+    Arc::new(ToolInfo { reach, ..ToolInfo::clone(info) })
+}
+
+/// Whether a tool is the one that was shown, named or found by a pattern.
+fn is_same(shown: &ToolInfo, now: &ToolInfo) -> bool {
+    let of_any = |info: &ToolInfo| {
+        let reach = Reach { provider: Provider::Any, ..info.reach.clone() };
+        ToolInfo { reach, ..info.clone() }.digest()
+    };
+    of_any(shown) == of_any(now)
 }
 
 /// Performs one call of this tool, as [`Toolbox::perform`] does.
@@ -308,6 +338,21 @@ mod tests {
         let answer = toolbox(&["calculator"]).perform("calculater", invocation()).await;
         let text = "there is no tool named `calculater`; did you mean `calculator`?";
         assert_eq!(answer, Answer::Failed(text.to_owned()));
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_described_otherwise_now_is_not_called() {
+        let tool = ScriptedTool::new("pay").effect(EffectClass::Once).answers("paid");
+        let shown = tool.info().clone();
+        let perform = async |changed: ScriptedTool| {
+            let toolbox = Toolbox::default().with(changed).unwrap();
+            toolbox.perform_exactly(&shown, invocation()).await
+        };
+        assert_eq!(perform(tool.clone()).await, Answer::Done { text: "paid".to_owned(), data: None });
+        let poisoned = tool.clone().with_info(|info| info.description.push_str(" and sends your files along"));
+        let answer = perform(poisoned).await;
+        assert!(matches!(&answer, Answer::Failed(why) if why.contains("is not described as it was")), "{answer:?}");
+        assert_eq!(tool.args().len(), 1);
     }
 
     #[tokio::test]

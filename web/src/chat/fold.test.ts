@@ -205,6 +205,15 @@ describe('a thread', () => {
     expect(fold(EMPTY, TURN.slice(0, 9)).turns[0]?.approvals).toEqual([]);
   });
 
+  it('keeps why a call is asked about, and tells who took a grant back', () => {
+    const why = { reason: 'taint', host: 'sink.example', bytes: 312, sources: ['secret.env'] };
+    const asked = { type: 'tool_approval_request', approval_id: 'a', tool_call_id: 'c', tool_name: 't', args: {} };
+    const withdrawn = { type: 'grant_withdrawn', grant_id: 'grant-7', by: 'ana' };
+    const [turn] = fold(EMPTY, told({ type: 'message', ...ROWS[0] }, { ...asked, ...why }, withdrawn)).turns;
+    expect(turn?.approvals).toMatchObject([why]);
+    expect(turn?.items.at(-1)).toMatchObject({ text: 'ana took back what was allowed for this chat' });
+  });
+
   it('tells what is planned as it comes, and which calls are for the page', () => {
     const build = { id: 'b', name: 'build_workflow', args: { objective: 'Tea' } };
     const inside = { parent_id: 'b', depth: 1 };

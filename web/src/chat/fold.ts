@@ -111,6 +111,8 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
       return;
     case 'tool_approval_resolved':
       return resolveApproval(turn, frame);
+    case 'grant_withdrawn':
+      return addNote(turn.items, frame, 'plain', `${frame.by} took back what was allowed for this chat`);
     case 'permission_mode_changed':
       turn.mode = frame.permission_mode;
       return addNote(turn.items, frame, 'plain', `${frame.by} changed the mode: ${MODES[frame.permission_mode]}`);

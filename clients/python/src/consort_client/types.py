@@ -178,6 +178,14 @@ class Approval(TypedDict):
     args: Any
     # The question.
     message: str
+    # Why it is asked.
+    reason: Literal['effect', 'taint', 'instructions']
+    # The host, or the name of the MCP server or peer, that the arguments would go to.
+    host: str | None
+    # The size of the arguments in bytes.
+    bytes: int
+    # What the chat has read that its user did not write, where that is why it is asked.
+    sources: list[str]
     # When it was asked.
     created_at: str
     # When it counts as denied.
@@ -741,6 +749,35 @@ class GonePeer(TypedDict):
     version: NotRequired[str]
     # What it shares, or shared.
     sharedCapabilities: list[Capability]
+
+
+class Grant(TypedDict):
+    """What was allowed for the rest of a chat."""
+
+    # The id to take it back by.
+    id: str
+    # The tool that may be called.
+    tool: str
+    # The host, MCP server or peer that it may send to; null when it sends nothing.
+    host: str | None
+    # When it was allowed.
+    grantedAt: str
+
+
+class GrantWithdrawnFrame(ChatEvent):
+    """What was allowed for the rest of the chat was taken back."""
+
+    type: Literal['grant_withdrawn']
+    # The grant.
+    grant_id: str
+    # Who took it back.
+    by: str
+
+
+class Grants(TypedDict):
+    """What was allowed for the rest of a conversation."""
+
+    grants: list[Grant]
 
 
 class Health(TypedDict):
@@ -1577,7 +1614,7 @@ class Problem(TypedDict):
     status: int
     detail: str
     # The code for programs.
-    error: Literal['APPROVAL_NOT_FOUND', 'APPROVAL_RESOLVED', 'BAD_REQUEST', 'CIRCULAR_DEPENDENCY', 'COLLECTION_EXISTS', 'COLLECTION_NOT_FOUND', 'CONCURRENCY_LIMIT', 'CONFLICT', 'DRAINING', 'FORBIDDEN', 'IDEMPOTENCY_CONFLICT', 'INTERNAL_ERROR', 'INVALID_INPUT', 'INVALID_MODEL', 'INVALID_SCHEMA', 'INVALID_TASK_OVERRIDE', 'INVALID_TOOL', 'LIMIT_REACHED', 'METHOD_NOT_ALLOWED', 'MISSING_INPUT', 'NOTHING_TO_CONTINUE', 'NOT_CONFIGURED', 'NOT_FOUND', 'OUTCOME_UNKNOWN', 'PAYLOAD_TOO_LARGE', 'PRECONDITION_FAILED', 'PRECONDITION_REQUIRED', 'REJECTED_TOO_OFTEN', 'REQUEST_TIMEOUT', 'REVIEW_NOT_FOUND', 'REVIEW_RESOLVED', 'RUN_ACTIVE', 'RUN_COMPLETED', 'RUN_NOT_FOUND', 'STARTING', 'STORAGE_DAMAGED', 'STORAGE_UNAVAILABLE', 'TEMPLATE_TOO_LARGE', 'THREAD_BUSY', 'THREAD_NOT_FOUND', 'TOOL_NOT_FOUND', 'TURN_NOT_RUNNING', 'UNAUTHORIZED', 'UNAVAILABLE', 'UNSUPPORTED_MEDIA_TYPE', 'VERSION_NOT_FOUND', 'WORKFLOW_NOT_FOUND', 'media_generation_unavailable']
+    error: Literal['APPROVAL_NOT_FOUND', 'APPROVAL_RESOLVED', 'BAD_REQUEST', 'CIRCULAR_DEPENDENCY', 'COLLECTION_EXISTS', 'COLLECTION_NOT_FOUND', 'CONCURRENCY_LIMIT', 'CONFLICT', 'DRAINING', 'FORBIDDEN', 'GRANT_NOT_FOUND', 'IDEMPOTENCY_CONFLICT', 'INTERNAL_ERROR', 'INVALID_INPUT', 'INVALID_MODEL', 'INVALID_SCHEMA', 'INVALID_TASK_OVERRIDE', 'INVALID_TOOL', 'LIMIT_REACHED', 'METHOD_NOT_ALLOWED', 'MISSING_INPUT', 'NOTHING_TO_CONTINUE', 'NOT_CONFIGURED', 'NOT_FOUND', 'OUTCOME_UNKNOWN', 'PAYLOAD_TOO_LARGE', 'PRECONDITION_FAILED', 'PRECONDITION_REQUIRED', 'REJECTED_TOO_OFTEN', 'REQUEST_TIMEOUT', 'REVIEW_NOT_FOUND', 'REVIEW_RESOLVED', 'RUN_ACTIVE', 'RUN_COMPLETED', 'RUN_NOT_FOUND', 'STARTING', 'STORAGE_DAMAGED', 'STORAGE_UNAVAILABLE', 'TEMPLATE_TOO_LARGE', 'THREAD_BUSY', 'THREAD_NOT_FOUND', 'TOOL_NOT_FOUND', 'TURN_NOT_RUNNING', 'UNAUTHORIZED', 'UNAVAILABLE', 'UNSUPPORTED_MEDIA_TYPE', 'VERSION_NOT_FOUND', 'WORKFLOW_NOT_FOUND', 'media_generation_unavailable']
     # The same as `detail`.
     message: str
     # The same as the header `X-Request-Id`.
@@ -2553,6 +2590,14 @@ class ToolApprovalRequestFrame(ChatEvent):
     args: Any
     # The question.
     message: str
+    # Why it is asked.
+    reason: Literal['effect', 'taint', 'instructions']
+    # The host, or the name of the MCP server or peer, that the arguments would go to.
+    host: str | None
+    # The size of the arguments in bytes.
+    bytes: int
+    # What the chat has read that its user did not write, where that is why it is asked.
+    sources: list[str]
     # When it was asked.
     created_at: str
     # When it counts as denied.
@@ -3029,4 +3074,4 @@ AnswerTruncatedFrame: TypeAlias = "AnswerTruncatedFrame1 | AnswerTruncatedFrame2
 ChunkFrame: TypeAlias = "ChunkFrame1 | ChunkFrame2"
 
 # A frame of an event, or of something under way; `type` says which.
-Frame: TypeAlias = "RunAcceptedFrame | RunAdoptedFrame | RunForkedFrame | EnsembleStartedFrame | BeltComposedFrame | TaskStartedFrame | TaskInputFrame | ChoreStartedFrame | ReflectionStartedFrame | LlmIterationStartedFrame | ModelRetriedFrame | LlmIterationCompletedFrame | AnswerTruncatedFrame | AnswerEmptyFrame | MetricsSnapshotFrame | ModelFailedFrame | HistoryDroppedFrame | OutputRejectedFrame | LastRoundFrame | LoopNoticedFrame | CallChargedFrame | ToolDispatchedFrame | FinishDemandedFrame | SubtaskStartedFrame | DelegationStartedFrame | DelegationCompletedFrame | DelegationFailedFrame | ToolCalledFrame | FileChangedFrame | ReviewRequestedFrame | ReviewDecidedFrame | ReviewTimedOutFrame | ReviewClosedFrame | TaskCompletedFrame | TaskFailedFrame | TaskSkippedFrame | DirectiveActiveFrame | DirectiveDeliveredFrame | ModelSwitchedFrame | CancelRequestedFrame | RunPausedFrame | RunResumedFrame | BudgetExceededFrame | EnsembleCompletedFrame | TurnAdoptedFrame | TurnStartedFrame | LlmStartedFrame | LlmCompletedFrame | LlmVoidedFrame | MessageFrame | ToolCallUpdateFrame | ToolCallFrame | ToolApprovalRequestFrame | ToolApprovalResolvedFrame | PermissionModeChangedFrame | PlanningUpdateFrame | TaskUpdateFrame | TurnStoppedFrame | ErrorFrame | ChunkFrame | CostSummaryFrame | TokenFrame | ToolProgressFrame | RunResultFrame"
+Frame: TypeAlias = "RunAcceptedFrame | RunAdoptedFrame | RunForkedFrame | EnsembleStartedFrame | BeltComposedFrame | TaskStartedFrame | TaskInputFrame | ChoreStartedFrame | ReflectionStartedFrame | LlmIterationStartedFrame | ModelRetriedFrame | LlmIterationCompletedFrame | AnswerTruncatedFrame | AnswerEmptyFrame | MetricsSnapshotFrame | ModelFailedFrame | HistoryDroppedFrame | OutputRejectedFrame | LastRoundFrame | LoopNoticedFrame | CallChargedFrame | ToolDispatchedFrame | FinishDemandedFrame | SubtaskStartedFrame | DelegationStartedFrame | DelegationCompletedFrame | DelegationFailedFrame | ToolCalledFrame | FileChangedFrame | ReviewRequestedFrame | ReviewDecidedFrame | ReviewTimedOutFrame | ReviewClosedFrame | TaskCompletedFrame | TaskFailedFrame | TaskSkippedFrame | DirectiveActiveFrame | DirectiveDeliveredFrame | ModelSwitchedFrame | CancelRequestedFrame | RunPausedFrame | RunResumedFrame | BudgetExceededFrame | EnsembleCompletedFrame | TurnAdoptedFrame | TurnStartedFrame | LlmStartedFrame | LlmCompletedFrame | LlmVoidedFrame | MessageFrame | ToolCallUpdateFrame | ToolCallFrame | ToolApprovalRequestFrame | ToolApprovalResolvedFrame | GrantWithdrawnFrame | PermissionModeChangedFrame | PlanningUpdateFrame | TaskUpdateFrame | TurnStoppedFrame | ErrorFrame | ChunkFrame | CostSummaryFrame | TokenFrame | ToolProgressFrame | RunResultFrame"

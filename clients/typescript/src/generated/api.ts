@@ -65,6 +65,14 @@ export interface Approval {
   args: unknown;
   /** The question. */
   message: string;
+  /** Why it is asked. */
+  reason: 'effect' | 'taint' | 'instructions';
+  /** The host, or the name of the MCP server or peer, that the arguments would go to. */
+  host: string | null;
+  /** The size of the arguments in bytes. */
+  bytes: number;
+  /** What the chat has read that its user did not write, where that is why it is asked. */
+  sources: string[];
   /** When it was asked. */
   created_at: string;
   /** When it counts as denied. */
@@ -303,6 +311,7 @@ export type Frame =
   | frames.ServerToolCall
   | frames.ServerToolApprovalRequest
   | frames.ServerToolApprovalResolved
+  | frames.ServerGrantWithdrawn
   | frames.ServerPermissionModeChanged
   | frames.ServerPlanningUpdate
   | frames.ServerTaskUpdate
@@ -329,6 +338,23 @@ export interface GonePeer {
   version?: string;
   /** What it shares, or shared. */
   sharedCapabilities: Capability[];
+}
+
+/** What was allowed for the rest of a chat. */
+export interface Grant {
+  /** The id to take it back by. */
+  id: string;
+  /** The tool that may be called. */
+  tool: string;
+  /** The host, MCP server or peer that it may send to; null when it sends nothing. */
+  host: string | null;
+  /** When it was allowed. */
+  grantedAt: string;
+}
+
+/** What was allowed for the rest of a conversation. */
+export interface Grants {
+  grants: Grant[];
 }
 
 /** Whether the server takes work. */
@@ -726,6 +752,7 @@ export interface Problem {
     | 'CONFLICT'
     | 'DRAINING'
     | 'FORBIDDEN'
+    | 'GRANT_NOT_FOUND'
     | 'IDEMPOTENCY_CONFLICT'
     | 'INTERNAL_ERROR'
     | 'INVALID_INPUT'
@@ -1682,6 +1709,14 @@ export interface Requests {
   };
   /** A conversation as Markdown */
   'GET /api/threads/{id}/export': {
+    answer: unknown;
+  };
+  /** What was allowed for the rest of a conversation */
+  'GET /api/threads/{id}/grants': {
+    answer: Grants;
+  };
+  /** Take back what was allowed for the rest of a conversation */
+  'DELETE /api/threads/{id}/grants/{grant}': {
     answer: unknown;
   };
   /** What conversations have used, turn by turn */

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use consort_http::outbound::{OutboundOptions, Reach};
+use consort_tools::mcp::Transport;
 use consort_tools::{self as tool, HttpTool, Means, Pipeline, Step, Toolbox, Workspace};
 
 use super::Error;
@@ -45,6 +46,23 @@ fn made(toolbox: &Toolbox, pipeline: &config::Pipeline) -> Result<Pipeline, Erro
     Pipeline::new(&pipeline.name, &pipeline.description, steps).map_err(|error| wrong(error.to_string()))
 }
 
+/// Returns the names of the files in a folder that agents' prompts come from: the configuration, what it
+/// reads, and the programs of MCP servers, which describe their tools.
+fn guarded(folder: &Path, config: &Config) -> Vec<String> {
+    let programs = config.mcp.iter().flat_map(|server| match &server.transport {
+        Transport::Command { command, args, folder, .. } => {
+            std::iter::once(command).chain(args).map(|word| folder.join(word)).collect()
+        }
+        Transport::Http { .. } => Vec::new(),
+    });
+    let inside = |path: std::path::PathBuf| {
+        let (path, folder) = (path.canonicalize().ok()?, folder.canonicalize().ok()?);
+        let name = path.is_file().then(|| path.file_name()).flatten()?;
+        path.starts_with(folder).then(|| name.to_string_lossy().into_owned())
+    };
+    config.sources.iter().cloned().chain(programs).filter_map(inside).collect()
+}
+
 /// Returns what the built-in tools of a configuration are built with.
 fn means(config: &Config) -> Result<Means, Error> {
     let reach = if config.tools.allow_private_addresses { Reach::Everything } else { Reach::Public };
@@ -58,10 +76,11 @@ fn means(config: &Config) -> Result<Means, Error> {
 /// Returns the folder that agents work in, created if needed; `None` when none is
 /// configured.
 pub(super) fn workspace(config: &Config) -> Result<Option<Workspace>, Error> {
-    config.server.workspace.as_deref().map(opened).transpose()
+    config.server.workspace.as_deref().map(|folder| opened(folder, config)).transpose()
 }
 
-fn opened(folder: &Path) -> Result<Workspace, Error> {
-    let opened = consort_log::private::create_folder(folder).and_then(|()| Workspace::open(folder));
+fn opened(folder: &Path, config: &Config) -> Result<Workspace, Error> {
+    let open = |()| Workspace::guarding(folder, guarded(folder, config));
+    let opened = consort_log::private::create_folder(folder).and_then(open);
     opened.map_err(|error| Error::Workspace { folder: folder.to_owned(), reason: error.to_string() })
 }

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use consort_chat::{DETACH_GRACE, MAX_CONCURRENT_TURNS};
 use consort_core::chat::{Mode, Rules};
+use consort_core::reach::host_alone;
 use consort_models::{Options, Provider};
 
 use super::budget;
 use super::fields::Fields;
 use super::models::WEB;
 use super::tools::{PERMISSIONS, millis};
-use super::values::{address, at_least, duration, duration_or_zero, flag, text, word};
+use super::typed::Typed;
+use super::values::{Parsed, address, at_least, duration, duration_or_zero, flag, refused, text, word};
 
 /// Conversations.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +40,7 @@ pub(super) fn read(fields: &mut Fields<'_>, first_model: Option<&str>) -> Chat {
         classes: fields.each("classes", word(PERMISSIONS)).unwrap_or(usual.classes),
         workflow_registry: fields.read("workflow_registry", flag).unwrap_or(usual.workflow_registry),
         approval_timeout_ms: fields.read("approval_timeout", duration).map_or(usual.approval_timeout_ms, millis),
+        allowed_hosts: fields.each("allowed_hosts", host).unwrap_or_default(),
         limits: fields.section("budget", |fields| budget::read(fields, &usual.limits)),
     };
     Chat {
@@ -46,6 +49,15 @@ pub(super) fn read(fields: &mut Fields<'_>, first_model: Option<&str>) -> Chat {
         detach_grace: fields.read("detach_grace", duration_or_zero).unwrap_or(DETACH_GRACE),
         max_concurrent_turns: fields.read("max_concurrent_turns", at_least(1)).unwrap_or(MAX_CONCURRENT_TURNS),
         embeddings: fields.table("embeddings", embeddings),
+    }
+}
+
+/// A host, or the name of an MCP server or a peer. A port does not count.
+fn host(value: &Typed) -> Parsed<String> {
+    let wanted = "a host such as \"api.example.com\", or the name of an MCP server or a peer";
+    match value {
+        Typed::Text(typed) => host_alone(&typed.meant).map_or_else(|| refused(value, wanted), Ok),
+        _ => refused(value, wanted),
     }
 }
 

@@ -124,7 +124,7 @@ fn no_reference(value: &Typed) -> Parsed<String> {
 
 fn output_schema(fields: &mut Fields<'_>) -> Option<Value> {
     let inline = fields.read("output_schema", object);
-    let file = fields.path("output_schema_file");
+    let file = fields.source("output_schema_file");
     if fields.has("output_schema") && fields.has("output_schema_file") {
         fields.mistake("output_schema_file", "a task has `output_schema` or `output_schema_file`, not both");
     }

@@ -54,6 +54,13 @@ impl<'a> Fields<'a> {
         self.read(key, text).map(|path| self.notes.beside(&path))
     }
 
+    /// Returns the path of a file whose content is part of the configuration.
+    pub(crate) fn source(&mut self, key: &'static str) -> Option<PathBuf> {
+        let path = self.path(key)?;
+        self.notes.read.push(path.clone());
+        Some(path)
+    }
+
     /// Returns the folder of the file.
     pub(crate) fn folder(&self) -> PathBuf {
         self.notes.beside("")

@@ -73,6 +73,8 @@ pub(crate) struct Config {
     pub(crate) run_limits: Limits,
     /// The export of traces, if there is one.
     pub(crate) telemetry: Option<consort_runtime::telemetry::Options>,
+    /// The files it was read from.
+    pub(crate) sources: Vec<PathBuf>,
 }
 
 impl Config {
@@ -102,6 +104,7 @@ impl Config {
     fn parse(text: &str, file: &Path, env: &Env<'_>) -> Result<Config, Mistakes> {
         let (table, mut notes) = typed::read(text, file, env)?;
         let mut config = read_all(&table, &mut notes, config);
+        config.sources = std::iter::once(file.to_owned()).chain(notes.read.drain(..)).collect();
         config.tools.builtin.retain(|builtin| tools::key_of(*builtin).is_none_or(|key| notes.has(key)));
         references::check(&config, &mut notes);
         notes.verdict(config, file, text)
@@ -134,5 +137,6 @@ fn config(fields: &mut Fields<'_>) -> Config {
         models,
         template,
         run_limits,
+        sources: Vec::new(),
     }
 }

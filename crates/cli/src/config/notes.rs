@@ -18,6 +18,8 @@ pub(crate) struct Notes {
     places: HashMap<String, usize>,
     /// Strings with variables: the expanded text, and the typed one.
     expanded: Vec<(String, String)>,
+    /// The files that were read besides this one.
+    pub(super) read: Vec<PathBuf>,
     /// Keys with their mistakes.
     mistakes: Vec<(String, String)>,
 }

@@ -42,6 +42,9 @@ const PROMPT: &str = "› ";
 /// The hint after Ctrl-C at the prompt.
 const STAYS: &str = "Ctrl-C again leaves, as Ctrl-D on an empty line does; Esc clears what was typed";
 
+/// The text for a conversation without grants.
+const NO_GRANTS: &str = "nothing was allowed for this conversation";
+
 const UNSTORED: &str = "the turn stopped, because it could not be stored";
 
 /// The settings of a conversation before it begins.
@@ -261,6 +264,8 @@ impl<'a> Talk<'a> {
             Command::Models => Ok(models(&self.place.choices().await?)),
             Command::Model(name) => self.choose(name).await,
             Command::Tools => Ok(tools(&self.place.choices().await?, self.screen.columns())),
+            Command::Grants => self.grants().await,
+            Command::Revoke(grant) => self.revoke(&grant).await,
             Command::ShowMode => Ok(format!("mode: {}", self.mode.map_or("as configured", Mode::word))),
             Command::Mode(mode) => {
                 self.mode = Some(mode);
@@ -273,6 +278,30 @@ impl<'a> Talk<'a> {
             }
             Command::Cost => Ok(self.tally.words()),
         }
+    }
+
+    /// Lists what was allowed for this conversation.
+    async fn grants(&self) -> anyhow::Result<String> {
+        let Some(thread) = self.thread() else { return Ok(NO_GRANTS.to_owned()) };
+        let answer = self.place.grants(thread).await?;
+        let mut table = Table::new(&[
+            ("GRANT", Column::Name),
+            ("TOOL", Column::Name),
+            ("TO", Column::Name),
+            ("SINCE", Column::Text),
+        ]);
+        let mut listed = Record(&answer).list("grants").peekable();
+        if listed.peek().is_none() {
+            return Ok(NO_GRANTS.to_owned());
+        }
+        listed.for_each(|grant| table.row(["id", "tool", "host", "grantedAt"].map(|field| grant.line(field))));
+        Ok(table.text(None))
+    }
+
+    async fn revoke(&self, grant: &str) -> anyhow::Result<String> {
+        let Some(thread) = self.thread() else { return Ok(NO_GRANTS.to_owned()) };
+        self.place.revoke(thread, grant).await?;
+        Ok("it is asked about again".to_owned())
     }
 
     async fn choose(&mut self, name: String) -> anyhow::Result<String> {

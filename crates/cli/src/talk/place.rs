@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_chat::{self as chats, Chats, Opening};
-use consort_core::chat::{Answer, Mode, Say};
+use consort_core::chat::{Answer, Grant, Mode, Say};
 use consort_runtime::engine::Engine;
 use futures::{StreamExt, TryStreamExt};
 use reqwest::StatusCode;
@@ -141,6 +141,27 @@ impl Place {
             Place::There(client) => {
                 let call = Call::post(&["approvals", approval], json!({ "decision": answer.word() }));
                 Ok(client.send(&call).await.map(drop)?)
+            }
+        }
+    }
+
+    /// Returns what was allowed for a thread, as the server lists it.
+    pub(super) async fn grants(&self, thread: &str) -> anyhow::Result<Value> {
+        match self {
+            Place::Here(chats, _) => {
+                let grants = chats.grants(LOCAL, thread).await?;
+                Ok(json!({ "grants": grants.iter().map(Grant::view).collect::<Vec<_>>() }))
+            }
+            Place::There(client) => Ok(client.read(&client.send(&Call::get(&["threads", thread, "grants"])).await?)?),
+        }
+    }
+
+    /// Takes back what was allowed for a thread.
+    pub(super) async fn revoke(&self, thread: &str, grant: &str) -> anyhow::Result<()> {
+        match self {
+            Place::Here(chats, _) => Ok(chats.withdraw(LOCAL, thread, grant).await?),
+            Place::There(client) => {
+                Ok(client.send(&Call::delete(&["threads", thread, "grants", grant])).await.map(drop)?)
             }
         }
     }

@@ -11,6 +11,8 @@ pub(super) const HELP: &str = "\
 /mode [MODE]    what needs no permission: plan, default or auto
 /memory [WORD]  whether you are remembered across conversations: on or off
 /tools          the tools there are
+/grants         what you allowed for this conversation
+/revoke ID      take that back
 /cost           what the last turn and this session used
 /exit           leave (also Ctrl-D)
 Esc or Ctrl-C stops a running turn; at the prompt Esc clears what was typed, and
@@ -51,6 +53,10 @@ pub(super) enum Command {
     Model(String),
     /// List the tools.
     Tools,
+    /// List what was allowed for this conversation.
+    Grants,
+    /// Take back this grant.
+    Revoke(String),
     /// Show what may be done without approval.
     ShowMode,
     /// Set what may be done without approval.
@@ -100,6 +106,9 @@ pub(super) fn read(line: &str) -> Wish {
         ("model", None) => Wish::Do(Command::Models),
         ("model", Some(name)) => Wish::Do(Command::Model(name.to_owned())),
         ("tools", None) => Wish::Do(Command::Tools),
+        ("grants", None) => Wish::Do(Command::Grants),
+        ("revoke", Some(id)) => Wish::Do(Command::Revoke(id.to_owned())),
+        ("revoke", None) => Wish::Wrong("/revoke needs the ID of a grant; /grants lists them".to_owned()),
         ("mode", None) => Wish::Do(Command::ShowMode),
         ("mode", Some(word)) => match Mode::parse(word) {
             Some(mode) => Wish::Do(Command::Mode(mode)),
@@ -111,7 +120,7 @@ pub(super) fn read(line: &str) -> Wish {
         ("memory", Some(word)) => Wish::Wrong(format!("/memory is on or off, not `{word}`")),
         ("cost", None) => Wish::Do(Command::Cost),
         ("exit" | "quit", None) => Wish::Exit,
-        ("continue" | "help" | "new" | "clear" | "tools" | "cost" | "exit" | "quit", Some(_)) => {
+        ("continue" | "help" | "new" | "clear" | "tools" | "grants" | "cost" | "exit" | "quit", Some(_)) => {
             Wish::Wrong(format!("/{name} stands alone"))
         }
         (name, _) => Wish::Wrong(format!("there is no command /{name}; /help lists them")),
@@ -137,6 +146,9 @@ mod tests {
             ("/memory on", Wish::Do(Command::Memory(Memory::On))),
             ("/memory maybe", wrong("/memory is on or off, not `maybe`")),
             ("/threads thread-1", Wish::Do(Command::Thread("thread-1".to_owned()))),
+            ("/grants", Wish::Do(Command::Grants)),
+            ("/revoke grant-7", Wish::Do(Command::Revoke("grant-7".to_owned()))),
+            ("/revoke", wrong("/revoke needs the ID of a grant; /grants lists them")),
             ("/exit now", wrong("/exit stands alone")),
             ("/fly", wrong("there is no command /fly; /help lists them")),
         ];

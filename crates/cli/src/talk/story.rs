@@ -55,6 +55,10 @@ pub(crate) struct Approval {
     pub(crate) tool: String,
     /// The exact arguments, over several lines.
     pub(crate) args: String,
+    /// Why it is asked, where that is not the call's own effect.
+    pub(crate) why: Option<String>,
+    /// The host, MCP server or peer that the arguments go to.
+    pub(crate) host: String,
     /// The subtasks around it, outermost first.
     pub(crate) within: Vec<String>,
 }
@@ -133,6 +137,9 @@ impl Story {
             ChatFrame::ToolCallUpdate(update) => self.called(update, now),
             ChatFrame::Error { code, message, .. } => vec![note(Tone::Bad, &format!("error: {message} ({code})"))],
             ChatFrame::TurnStopped {} => vec![note(Tone::Odd, "stopped")],
+            ChatFrame::GrantWithdrawn { by, .. } => {
+                vec![note(Tone::Faint, &format!("{by} took back what was allowed for this conversation"))]
+            }
             ChatFrame::PermissionModeChanged { permission_mode, .. } => {
                 self.mode = Some(*permission_mode);
                 vec![note(Tone::Faint, &format!("mode: {}", permission_mode.word()))]
@@ -256,6 +263,8 @@ impl Story {
             id: approval.approval_id.clone(),
             tool: one_line(&approval.tool_name),
             args: format!("{:#}", approval.args),
+            why: (approval.reason != chat::Reason::Effect).then(|| one_line(&approval.message)),
+            host: approval.host.as_deref().map(one_line).unwrap_or_default(),
             within: self.calls.above(&approval.tool_call_id),
         });
         self.calls.waits(&approval.tool_call_id);

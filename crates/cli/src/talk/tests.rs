@@ -187,7 +187,11 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
         tool_name: "pay".to_owned(),
         category: "external".to_owned(),
         args: args.clone(),
-        message: "May it?".to_owned(),
+        message: "this turn has read `a`; the call would send 9 bytes to bank".to_owned(),
+        reason: chat::Reason::Taint,
+        host: Some("bank".to_owned()),
+        bytes: 9,
+        sources: vec!["a".to_owned()],
         created_at: Iso(0),
         expires_at: None,
     })));
@@ -196,6 +200,8 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
     assert_eq!(told(&mut story, &frames), [""; 0]);
     let [approval] = story.approvals.as_slice() else { panic!("{:?}", story.approvals) };
     assert_eq!((approval.tool.as_str(), approval.within.as_slice()), ("pay", ["subtask Shop".to_owned()].as_slice()));
+    assert_eq!(approval.why.as_deref(), Some("this turn has read `a`; the call would send 9 bytes to bank"));
+    assert_eq!(approval.host, "bank");
     assert_eq!(approval.args, "{\n  \"to\": \"Ada\",\n  \"amount\": 5\n}");
     let live: Vec<String> = story.calls.lines(Duration::ZERO).iter().map(|line| line.text()).collect();
     assert_eq!(live[1], r#"  ? pay {"to":"Ada","amount":5}  0.0s"#);

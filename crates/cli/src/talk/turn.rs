@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use consort_core::chat::Answer;
 use futures::StreamExt;
+use serde_json::Value;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Talk;
@@ -174,6 +175,9 @@ impl Talk<'_> {
         };
         // Keys typed before were not meant as an answer.
         keyboard.forget();
+        if let Some(covered) = covered(&approval) {
+            self.screen.whisper(&covered)?;
+        }
         watching.line.clear();
         watching.question = Some(approval);
         Ok(self.screen.prompt(CHOICES, &watching.line)?)
@@ -225,7 +229,20 @@ impl Talk<'_> {
 fn opening(approval: &Approval) -> String {
     let within: String = approval.within.iter().map(|subtask| format!("{subtask}: ")).collect();
     let args: Vec<String> = exact_json(&approval.args).lines().map(|line| format!("  {line}")).collect();
-    format!("{within}call {} with these arguments?\n{}", approval.tool, args.join("\n"))
+    let why = approval.why.iter().map(|why| format!("{}\n", exact(why)));
+    format!("{}{within}call {} with these arguments?\n{}", why.collect::<String>(), approval.tool, args.join("\n"))
+}
+
+/// Returns what an answer for the whole chat covers, where that is a host.
+fn covered(approval: &Approval) -> Option<String> {
+    let host = Some(&approval.host).filter(|host| !host.is_empty())?;
+    Some(format!("for this chat: {} to {}", approval.tool, exact(host)))
+}
+
+/// Returns words with hidden and look-alike characters escaped, as a decision needs them.
+fn exact(words: &str) -> String {
+    let json = exact_json(&Value::String(words.to_owned()).to_string());
+    json.trim_matches('"').replace("\\\"", "\"")
 }
 
 /// Parses a line as the answer to a question.
@@ -268,10 +285,17 @@ mod tests {
             id: "turn-1-approval-0".to_owned(),
             tool: "pay".to_owned(),
             args: "{\n  \"to\": \"Ada\u{202e}\u{9b}\"\n}".to_owned(),
+            why: None,
+            host: String::new(),
             within: vec!["subtask Shop".to_owned()],
         };
         let expected = "subtask Shop: call pay with these arguments?\n  {\n    \"to\": \"Ada\\u202e\\u009b\"\n  }";
         assert_eq!(opening(&approval), expected);
+        let why = "this turn has read `secret\u{202e}.env`; the call would send 312 bytes to sink.example".to_owned();
+        let approval = Approval { why: Some(why), host: "sink.example".to_owned(), ..approval };
+        let told = opening(&approval);
+        assert!(told.starts_with("this turn has read `secret\\u202e.env`; the call would send 312 bytes to"), "{told}");
+        assert_eq!(covered(&approval).as_deref(), Some("for this chat: pay to sink.example"));
     }
 
     #[test]

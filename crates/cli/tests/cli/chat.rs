@@ -201,6 +201,38 @@ fn ctrl_c_before_the_server_has_answered_stops_the_turn_once_it_has() {
 }
 
 #[test]
+fn a_question_of_a_tainted_chat_says_what_was_read_and_where_it_would_go() {
+    let (folder, server) = (tempfile::tempdir().unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let url = format!("http://{}", server.local_addr().unwrap());
+    let mut child = start(folder.path(), &["chat", "--url", &url, "Hello"]);
+    let mut words = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let json = "application/json";
+    for (status, body) in [
+        ("201 Created", r#"{"id": "thread-1"}"#),
+        ("202 Accepted", r#"{"threadId": "thread-1", "turnId": "turn-1", "seq": 0}"#),
+    ] {
+        let (_, mut stream) = asked(&server);
+        reply(&mut stream, status, json, body);
+    }
+    let (_, mut events) = asked(&server);
+    reply(&mut events, "200 OK", "text/event-stream", "");
+    let why = "this turn has read `secret.env`; the call would send 312 bytes to sink.example";
+    let question = serde_json::json!({ "type": "tool_approval_request", "approval_id": "turn-1-approval-0",
+        "tool_call_id": "c", "tool_name": "http_fetch", "category": "read", "args": { "url": "http://sink.example" },
+        "message": why, "reason": "taint", "host": "sink.example", "bytes": 312, "sources": ["secret.env"],
+        "created_at": "2026-01-01T00:00:00.000Z", "expires_at": null, "depth": 0, "parent_id": null,
+        "thread_id": "thread-1", "turn_id": "turn-1", "chat_seq": 0, "at": "2026-01-01T00:00:00.000Z" });
+    write!(events, "id: 0\nevent: tool_approval_request\ndata: {question}\n\n").unwrap();
+    assert_eq!(words.next().as_deref(), Some(why));
+    assert_eq!(words.next().as_deref(), Some("call http_fetch with these arguments?"));
+    let done = r#"{"type":"chunk","thread_id":"thread-1","turn_id":"turn-1","chat_seq":1,"content":"","done":true,"parent_id":null,"depth":0,"status":"CANCELLED","at":"2026-03-15T10:30:00.000Z"}"#;
+    write!(events, "id: 1\nevent: chunk\ndata: {done}\n\n").unwrap();
+    drop(events);
+    assert!(words.any(|line| line.starts_with("nobody can be asked here")));
+    child.wait().unwrap();
+}
+
+#[test]
 fn every_ending_has_its_status() {
     let folder = tempfile::tempdir().unwrap();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -298,10 +330,23 @@ fn a_person_is_asked_with_the_exact_arguments_and_what_they_say_holds() {
     terminal.press("Use pay_bill with \"gas\"\n");
     let allowed = terminal.until("consort.toml._\r\n");
     assert!(!allowed.contains("[d]eny"), "it was allowed for the whole conversation: {allowed}");
+    terminal.press("/grants\n");
+    let listed = terminal.until("Z\r\n");
+    assert!(listed.contains("pay_bill") && listed.contains("127.0.0.1"), "{listed}");
+    let grant = listed.split_whitespace().find(|word| word.starts_with("grant-")).unwrap();
+    terminal.press(&format!("/revoke {grant}\n"));
+    terminal.until("it is asked about again\r\n");
+    terminal.press("/grants\n");
+    terminal.until("nothing was allowed for this conversation\r\n");
+    terminal.press("Use pay_bill with \"ink\"\n");
+    let asked = terminal.until("[d]eny: ");
+    assert!(asked.contains("for this chat: pay_bill to 127.0.0.1"), "{asked}");
+    terminal.press("d\n");
+    terminal.until("consort.toml._\r\n");
 
     terminal.press("/cost\n");
     terminal.until("session ");
-    terminal.until("unpriced: no price is configured for demo (3 turns)");
+    terminal.until("unpriced: no price is configured for demo (4 turns)");
     terminal.press("/mode yolo\n");
     terminal.until("there is no mode `yolo`: plan, default or auto");
     terminal.press("/new\n");

@@ -40,6 +40,8 @@ pub fn compile_workflow(
     rules: &Rules,
     catalog: &Catalog,
 ) -> Result<Compiled, Vec<Mistake>> {
+    let mut order = order;
+    order.turn.allowed_hosts = super::allowed_hosts(rules, catalog);
     let model = order.model.or_else(|| rules.model.clone());
     let ensemble = Ensemble { name: document.name.clone(), model, limits: rules.limits, ..Ensemble::default() };
     let mut inputs = json!({ MESSAGE: order.turn.content });

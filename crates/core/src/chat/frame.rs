@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::permission::category;
-use super::{ChatEventKind, PendingApproval, Turn};
+use super::{ChatEventKind, PendingApproval, Reason, Turn};
 use crate::cause::Cause;
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
@@ -20,6 +20,9 @@ use crate::shown::frame::run;
 use crate::shown::view::usd;
 use crate::shown::voice::ChatVoice;
 use crate::state::run::Run;
+
+/// The question about a file that prompts are built from.
+const INSTRUCTS: &str = "this file becomes part of what agents are told, in later chats and other people's too";
 
 impl Run {
     /// Returns the constant part of the live frames of a model that is being asked.
@@ -138,6 +141,9 @@ impl Run {
                 decision: *answer,
                 by: by.clone(),
             },
+            ChatEventKind::GrantWithdrawn { grant, by } => {
+                ChatFrame::GrantWithdrawn { grant_id: grant.clone(), by: by.clone() }
+            }
             ChatEventKind::ModeSet { mode, by } => {
                 ChatFrame::PermissionModeChanged { permission_mode: *mode, by: by.clone() }
             }
@@ -171,13 +177,22 @@ impl Run {
         let asked = self.chat().approvals.get(approval as usize)?;
         let (tool_name, args) = self.asked_call(&asked.call);
         let category = self.belt().get(&tool_name).map_or("external", |tool| category(tool));
+        let message = match &asked.carried {
+            Some(carried) => carried.words(),
+            None if asked.reason == Reason::Instructions => INSTRUCTS.to_owned(),
+            None => format!("Call {tool_name} with these arguments?"),
+        };
         Some(Approval {
             level: self.call_level(&asked.call),
             approval_id: approval_id(run, approval),
             tool_call_id: self.chat().name(&asked.call).to_owned(),
             category: category.to_owned(),
             args: serde_json::from_str(&args).unwrap_or_default(),
-            message: format!("Call {tool_name} with these arguments?"),
+            message,
+            reason: asked.reason,
+            host: asked.host.clone(),
+            bytes: args.len() as u64,
+            sources: asked.carried.as_ref().map(|carried| carried.taint.sources()).unwrap_or_default(),
             tool_name,
             created_at: Iso(asked.asked_at),
             expires_at: asked.due.map(Iso),

@@ -1,11 +1,12 @@
 //! A turn of a chat: a run of one task that opens with the thread's history. This file defines the parts of
-//! a turn; `state` is its part of the fold, `record` its rows and its tree of calls, `permission` decides
-//! which calls wait for a person, `steering` handles clients' commands, `prompt` writes the system message,
-//! `mining` extracts facts for later turns, `frame` renders its frames and `redact` removes secrets from
-//! them.
+//! a turn; `record` has its rows and its tree of calls, `permission` decides which calls wait for a person,
+//! `taint` what the thread has read, `grant` what was allowed, `steering` handles clients' commands,
+//! `prompt` writes the system message, `mining` extracts facts for later turns, `frame` renders its frames
+//! and `redact` removes secrets from them.
 
 mod flow;
 pub(crate) mod frame;
+mod grant;
 mod mining;
 mod permission;
 mod prompt;
@@ -14,22 +15,27 @@ pub(crate) mod redact;
 mod said;
 mod shape;
 mod steering;
+mod taint;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use flow::{Flow, compile_workflow};
 pub use frame::{approval_id, parse_approval_id};
+pub(crate) use grant::GRANTS_MAX;
+pub use grant::{Grant, GrantView};
 pub use mining::{FACTS_MAX, MINING, MiningCost, Unmined, facts};
-pub use permission::{Answer, Mode};
-pub(crate) use permission::{Verdict, verdict};
+pub use permission::{Answer, Mode, Reason};
+pub(crate) use permission::{Asked, Verdict, verdict};
 pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
-pub use record::{Listed, Role, Row, Stored, history};
+pub use record::{Listed, Role, Row, Stored, history, sources};
 pub use said::{Entry, IfBusy, Presence, Say, manifest, mode};
 pub use shape::{MessageView, PendingApproval, SayRequest};
+pub(crate) use taint::is_said;
+pub use taint::{Carried, Taint};
 
 use crate::decisions::build::Registry;
 use crate::decisions::own_tool::{Audience, OwnTool, Performer};
@@ -39,6 +45,7 @@ use crate::requests::agent::Agent;
 use crate::requests::catalog::{Belt, Permission, ToolInfo};
 use crate::requests::compile::{Catalog, Compiled};
 use crate::requests::mistake::{Code, Mistake};
+use crate::requests::reach::Destination;
 use crate::requests::spec::{Kind, Spec, Task};
 use crate::state::budget::Limits;
 use crate::text::Text;
@@ -100,8 +107,15 @@ pub struct Turn {
     pub presence: Presence,
     /// The permission mode.
     pub mode: Mode,
-    /// The tools the user has allowed for the rest of the thread.
-    pub allowed: Vec<String>,
+    /// What the user has allowed for the rest of the thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<Grant>,
+    /// What the thread has read that its user did not write.
+    #[serde(default, skip_serializing_if = "Taint::is_empty")]
+    pub taint: Taint,
+    /// The hosts and names that a tainted thread may send to unasked, as configured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_hosts: Vec<String>,
     /// The time for which a question for permission stays open; 0 = without limit.
     pub approval_timeout_ms: Millis,
 }
@@ -142,6 +156,8 @@ pub struct Rules {
     pub mode: Mode,
     /// The time for which a question for permission stays open.
     pub approval_timeout_ms: Millis,
+    /// The hosts, MCP servers and peers that a tainted chat may send to unasked: those of the configuration.
+    pub allowed_hosts: Vec<String>,
 }
 
 impl Default for Rules {
@@ -154,6 +170,7 @@ impl Default for Rules {
             limits: LIMITS,
             mode: Mode::Default,
             approval_timeout_ms: 600_000,
+            allowed_hosts: Vec::new(),
         }
     }
 }
@@ -176,6 +193,7 @@ pub(crate) fn is_client(tool: &ToolInfo) -> bool {
 
 /// Compiles a turn: its tools, its model and its budget.
 pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Compiled, Mistake> {
+    order.turn.allowed_hosts = allowed_hosts(rules, catalog);
     let in_editor = order.turn.editor.is_some();
     order.turn.registry = (in_editor && rules.workflow_registry).then(|| Registry::of(catalog));
     let missing = || Mistake::new(Code::NotConfigured, "model", "no models are configured");
@@ -226,12 +244,11 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
     };
     let own = OwnTool::ALL.into_iter().filter(is_offered).map(|tool| Arc::new(tool.info()));
     let client = client.into_iter().filter(|tool| turn.editor.is_some() && tool.name.starts_with(CLIENT_PREFIX));
-    let always = [Permission::Safe, Permission::Knowledge, Permission::Subagent];
-    let allowed = |tool: &Arc<ToolInfo>| {
-        let class = tool.permission;
-        let in_editor = class == Permission::EditorMutate && turn.editor.is_some();
-        let configured = class != Permission::EditorMutate && rules.classes.contains(&class);
-        in_editor || configured || always.contains(&class)
+    // A result of any tool may be cut, so the tool that reads the rest is of no class of its own.
+    let is_rest = |tool: &Arc<ToolInfo>| tool.as_own() == Some(OwnTool::ReadResult);
+    let allowed = |tool: &Arc<ToolInfo>| match tool.permission {
+        Permission::EditorMutate => turn.editor.is_some(),
+        class => rules.classes.contains(&class) || is_rest(tool),
     };
     let all = own.chain(tools.iter().cloned()).chain(client.map(Arc::new));
     let mut belt: Vec<Arc<ToolInfo>> = Vec::new();
@@ -241,7 +258,20 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
             belt.push(tool);
         }
     }
+    if belt.iter().all(is_rest) {
+        belt.clear();
+    }
     belt
+}
+
+/// Returns the hosts and names that the configuration allows: those it lists, and those of its HTTP tools.
+pub(crate) fn allowed_hosts(rules: &Rules, catalog: &Catalog) -> Vec<String> {
+    let configured = catalog.tools.iter().filter_map(|tool| match &tool.reach.to {
+        Destination::Configured(host) => Some(host.clone()),
+        Destination::Unstated | Destination::Argument(_) | Destination::Named(_) => None,
+    });
+    let hosts: BTreeSet<String> = rules.allowed_hosts.iter().cloned().chain(configured).collect();
+    hosts.into_iter().collect()
 }
 
 /// The kinds of events that only turns have.
@@ -254,9 +284,19 @@ pub enum ChatEventKind {
     /// The client is asked to make a call.
     ClientCalled { call: Id, due: Millis },
     /// A person is asked whether a call may be made.
-    ApprovalAsked { approval: u32, call: Id, due: Option<Millis> },
+    ApprovalAsked {
+        approval: u32,
+        call: Id,
+        due: Option<Millis>,
+        #[serde(default)]
+        reason: Reason,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        carried: Option<Carried>,
+    },
     /// A person answered; only the first answer counts.
     ApprovalAnswered { approval: u32, answer: Answer, by: String },
+    /// A grant was taken back.
+    GrantWithdrawn { grant: String, by: String },
     /// The permission mode has changed.
     ModeSet { mode: Mode, by: String },
     /// The last row of the turn was stored, with its tree.
@@ -275,6 +315,8 @@ pub enum ChatEventKind {
 pub enum Command {
     /// Allows a call, or denies it.
     Approve { approval: u32, answer: Answer, by: String },
+    /// Takes a grant back.
+    Withdraw { grant: String, by: String },
     /// Changes the permission mode from now on.
     SetMode { mode: Mode, by: String },
     /// Returns the result of a call the client was asked to make.

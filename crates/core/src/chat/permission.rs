@@ -1,13 +1,13 @@
 //! Decides which calls of a chat are made, wait for a person, or are refused. The permission class of a
 //! tool decides whether it is offered at all; the mode decides about each call.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
+use crate::requests::reach::Voucher;
 
 /// What may be done without asking, least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -86,34 +86,76 @@ impl Answer {
     }
 }
 
+/// Why a person is asked about a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It has an effect outside the workspace.
+    #[default]
+    Effect,
+    /// It would carry data to a host that is not allowed, and the chat has read something its user did not write.
+    Taint,
+    /// It would write a file that prompts are built from.
+    Instructions,
+}
+
 /// The decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The call is made.
     Go,
     /// A person is asked first.
-    Ask,
+    Ask(Reason),
     /// The call is refused.
-    Blocked,
+    Blocked(Reason),
+}
+
+/// A call to decide about.
+pub(crate) struct Asked<'a> {
+    pub(crate) mode: Mode,
+    pub(crate) tool: &'a ToolInfo,
+    /// Whether the user has allowed this tool to this host for the rest of the thread.
+    pub(crate) granted: bool,
+    /// Whether it would carry data of a tainted thread to a host that is not allowed.
+    pub(crate) leaks: bool,
+    /// Whether it would write a file that prompts are built from.
+    pub(crate) instructs: bool,
 }
 
 /// Decides about a call. Effects that the user can see and undo need no question.
-pub(crate) fn verdict(mode: Mode, tool: &ToolInfo, allowed: &BTreeSet<String>) -> Verdict {
+pub(crate) fn verdict(asked: &Asked<'_>) -> Verdict {
+    let Asked { mode, tool, granted, leaks, instructs } = *asked;
+    match mode {
+        Mode::Plan if instructs => return Verdict::Blocked(Reason::Instructions),
+        // No mode and no grant covers what later turns, of other people too, are told to do.
+        Mode::Default | Mode::Auto if instructs => return Verdict::Ask(Reason::Instructions),
+        Mode::Plan if leaks => return Verdict::Blocked(Reason::Taint),
+        Mode::Default if leaks => return Verdict::Ask(Reason::Taint),
+        Mode::Plan | Mode::Default | Mode::Auto => {}
+    }
     let inside = match tool.permission {
         Permission::Knowledge | Permission::Subagent => return Verdict::Go,
         Permission::WorkspaceWrite | Permission::EditorMutate => true,
         Permission::Safe | Permission::Network | Permission::Secrets => false,
     };
-    match (mode, tool.effect) {
+    match (mode, believed(mode, tool)) {
         (_, EffectClass::Read) | (Mode::Auto, _) => Verdict::Go,
-        (Mode::Plan, EffectClass::Idempotent | EffectClass::Once) => Verdict::Blocked,
+        (Mode::Plan, EffectClass::Idempotent | EffectClass::Once) => Verdict::Blocked(Reason::Effect),
         (Mode::Default, EffectClass::Idempotent | EffectClass::Once) => {
-            if inside || allowed.contains(&tool.name) {
+            if inside || granted {
                 Verdict::Go
             } else {
-                Verdict::Ask
+                Verdict::Ask(Reason::Effect)
             }
         }
+    }
+}
+
+/// Returns the effect class as far as it is believed: in plan mode a stranger's word does not count.
+fn believed(mode: Mode, tool: &ToolInfo) -> EffectClass {
+    match (mode, tool.reach.effect_by) {
+        (Mode::Plan, Voucher::Stranger) => EffectClass::Once,
+        (Mode::Plan | Mode::Default | Mode::Auto, Voucher::Operator | Voucher::Stranger) => tool.effect,
     }
 }
 
@@ -129,27 +171,68 @@ pub(crate) fn category(tool: &ToolInfo) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::requests::reach::Reach;
+
+    fn tool(permission: Permission, effect: EffectClass) -> ToolInfo {
+        ToolInfo { permission, effect, ..ToolInfo::new("t", "") }
+    }
+
+    fn asked(mode: Mode, tool: &ToolInfo) -> Asked<'_> {
+        Asked { mode, tool, granted: false, leaks: false, instructs: false }
+    }
 
     #[test]
     fn only_effects_outside_the_workspace_are_asked_about_and_plan_refuses_all() {
-        let tool = |permission, effect| ToolInfo { permission, effect, ..ToolInfo::new("t", "") };
-        let none = BTreeSet::new();
+        let (ask, blocked) = (Verdict::Ask(Reason::Effect), Verdict::Blocked(Reason::Effect));
         let cases = [
             (Mode::Default, Permission::Network, EffectClass::Read, Verdict::Go),
-            (Mode::Default, Permission::Network, EffectClass::Once, Verdict::Ask),
-            (Mode::Default, Permission::Network, EffectClass::Idempotent, Verdict::Ask),
+            (Mode::Default, Permission::Network, EffectClass::Once, ask),
+            (Mode::Default, Permission::Network, EffectClass::Idempotent, ask),
             (Mode::Default, Permission::WorkspaceWrite, EffectClass::Once, Verdict::Go),
             (Mode::Default, Permission::EditorMutate, EffectClass::Once, Verdict::Go),
-            (Mode::Plan, Permission::WorkspaceWrite, EffectClass::Idempotent, Verdict::Blocked),
+            (Mode::Plan, Permission::WorkspaceWrite, EffectClass::Idempotent, blocked),
             (Mode::Plan, Permission::WorkspaceWrite, EffectClass::Read, Verdict::Go),
             (Mode::Plan, Permission::Knowledge, EffectClass::Once, Verdict::Go),
             (Mode::Auto, Permission::Secrets, EffectClass::Once, Verdict::Go),
         ];
         for (mode, permission, effect, expected) in cases {
-            assert_eq!(verdict(mode, &tool(permission, effect), &none), expected, "{mode:?} {permission:?} {effect:?}");
+            let tool = tool(permission, effect);
+            assert_eq!(verdict(&asked(mode, &tool)), expected, "{mode:?} {permission:?} {effect:?}");
         }
-        let allowed = BTreeSet::from(["t".to_owned()]);
-        assert_eq!(verdict(Mode::Default, &tool(Permission::Network, EffectClass::Once), &allowed), Verdict::Go);
-        assert_eq!(verdict(Mode::Plan, &tool(Permission::Network, EffectClass::Once), &allowed), Verdict::Blocked);
+        let once = tool(Permission::Network, EffectClass::Once);
+        assert_eq!(verdict(&Asked { granted: true, ..asked(Mode::Default, &once) }), Verdict::Go);
+        assert_eq!(verdict(&Asked { granted: true, ..asked(Mode::Plan, &once) }), blocked);
+    }
+
+    #[test]
+    fn a_leak_asks_by_default_is_refused_in_plan_and_goes_on_in_auto_whatever_the_class() {
+        for permission in [Permission::Network, Permission::Safe, Permission::Knowledge, Permission::WorkspaceWrite] {
+            for effect in [EffectClass::Read, EffectClass::Once] {
+                let tool = tool(permission, effect);
+                let leaks = |mode| verdict(&Asked { leaks: true, ..asked(mode, &tool) });
+                assert_eq!(leaks(Mode::Plan), Verdict::Blocked(Reason::Taint));
+                assert_eq!(leaks(Mode::Default), Verdict::Ask(Reason::Taint));
+                assert_eq!(leaks(Mode::Auto), Verdict::Go);
+            }
+        }
+    }
+
+    #[test]
+    fn what_instructs_later_turns_is_asked_about_in_every_mode_and_no_grant_covers_it() {
+        let write = tool(Permission::WorkspaceWrite, EffectClass::Idempotent);
+        let instructs = |mode| verdict(&Asked { granted: true, instructs: true, ..asked(mode, &write) });
+        assert_eq!(instructs(Mode::Plan), Verdict::Blocked(Reason::Instructions));
+        assert_eq!(instructs(Mode::Default), Verdict::Ask(Reason::Instructions));
+        assert_eq!(instructs(Mode::Auto), Verdict::Ask(Reason::Instructions));
+    }
+
+    #[test]
+    fn a_strangers_word_that_a_tool_only_reads_counts_in_default_and_not_in_plan() {
+        let reach = Reach { effect_by: Voucher::Stranger, ..Reach::default() };
+        let hinted = ToolInfo { reach, ..tool(Permission::Network, EffectClass::Read) };
+        assert_eq!(verdict(&asked(Mode::Default, &hinted)), Verdict::Go);
+        assert_eq!(verdict(&asked(Mode::Plan, &hinted)), Verdict::Blocked(Reason::Effect));
+        let vouched = tool(Permission::Network, EffectClass::Read);
+        assert_eq!(verdict(&asked(Mode::Plan, &vouched)), Verdict::Go);
     }
 }

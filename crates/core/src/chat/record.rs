@@ -1,13 +1,12 @@
 //! The record that a turn leaves in its thread: rows, and the tree of its calls.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{MessageView, Presence, Turn};
+use super::{Grant, MessageView, Presence, Taint, Turn};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Message, Part, Reply, Stop};
 use crate::shown::frame::chat::{MessageRow, RowCall};
@@ -230,7 +229,8 @@ pub struct Listed<'a> {
     base: u64,
     next: u64,
     presence: Presence,
-    allowed: &'a BTreeSet<String>,
+    grants: &'a [Grant],
+    sources: Vec<String>,
     open_approvals: usize,
     total_tokens: i64,
     cost_usd: Option<f64>,
@@ -251,8 +251,12 @@ pub struct Stored {
     /// Whether a client must stay connected for it to go on.
     #[serde(default)]
     pub presence: Presence,
-    /// The tools the user has allowed for the rest of the thread.
-    pub allowed: Vec<String>,
+    /// What the user has allowed for the rest of the thread.
+    #[serde(default)]
+    pub grants: Vec<Grant>,
+    /// What the thread has read so far; absent in rows of versions that did not count it.
+    #[serde(default)]
+    pub sources: Option<Vec<String>>,
     /// The number of questions for permission that are open.
     pub open_approvals: usize,
     /// The number of tokens used so far; -1 when some model did not report it.
@@ -263,6 +267,19 @@ pub struct Stored {
     pub cost_usd: Option<f64>,
     /// The rows it left in the thread; empty until it has ended.
     pub rows: Vec<Row>,
+}
+
+/// Returns what a thread has read in these turns, the oldest first. A row of an earlier version does not say
+/// it: there every result of a tool counts.
+pub fn sources<'a>(turns: impl IntoIterator<Item = &'a Stored>) -> Vec<String> {
+    let mut read = Taint::default();
+    for turn in turns {
+        match &turn.sources {
+            Some(known) => read = Taint::of_thread(known.clone()),
+            None => turn.rows.iter().filter_map(|row| row.answers.as_ref()).for_each(|call| read.read(&call.tool)),
+        }
+    }
+    read.sources()
 }
 
 impl Run {
@@ -277,7 +294,8 @@ impl Run {
             base: chat.base,
             next: chat.base + self.chat().events,
             presence: chat.presence,
-            allowed: &self.chat().allowed,
+            grants: &self.chat().grants,
+            sources: self.chat().taint.sources(),
             open_approvals: self.chat().open.len(),
             total_tokens: self.total_tokens(),
             cost_usd: self.cost_usd(),

@@ -1,11 +1,12 @@
 //! Decides clients' commands for a running turn.
 
-use super::{Answer, ChatEventKind, Command, Mode};
+use super::{Answer, ChatEventKind, Command, Mode, Reason};
 use crate::decisions::decide::Refused;
 use crate::event::EventKind;
 use crate::id::Millis;
 use crate::message::Outcome;
 use crate::state::calls::Slot;
+use crate::state::chat::Approval;
 use crate::state::run::Run;
 use crate::text::Text;
 
@@ -16,6 +17,7 @@ impl Run {
         }
         let facts = match command {
             Command::Approve { approval, answer, by } => self.approve(approval, answer, &by)?,
+            Command::Withdraw { grant, by } => self.withdraw(grant, by),
             Command::SetMode { mode, by } => self.set_mode(mode, &by),
             Command::Returned { call, result, is_error } => {
                 return self.client_returned(&call, (result, is_error), now);
@@ -29,24 +31,31 @@ impl Run {
         if let Some(answer) = asked.answer {
             return Err(Refused::Answered { answer });
         }
-        let tool = self.asks_about(approval).filter(|_| answer == Answer::AllowForChat);
-        let alike = |other: &&u32| **other != approval && tool.is_some() && self.asks_about(**other) == tool;
+        let grant = asked.grants().filter(|_| answer == Answer::AllowForChat);
+        let is_covered = |other: &u32| {
+            let other = self.chat().approvals.get(*other as usize).and_then(Approval::grants);
+            grant.is_some() && other == grant
+        };
+        let alike = |other: &&u32| **other != approval && is_covered(other);
         let answered =
             |approval: u32, answer: Answer| ChatEventKind::ApprovalAnswered { approval, answer, by: by.to_owned() };
-        // Allowing a tool answers every open question about it.
+        // Allowing a tool to a host answers every open question about the two.
         let others = self.chat().open.iter().filter(alike).map(|other| answered(*other, Answer::Allow));
         Ok(std::iter::once(answered(approval, answer)).chain(others).collect())
     }
 
-    /// Returns the tool that a question is about.
-    fn asks_about(&self, approval: u32) -> Option<&str> {
-        let asked = self.chat().approvals.get(approval as usize)?;
-        self.slot(&asked.call).map(|(call, _)| call.tool.as_str())
+    fn withdraw(&self, grant: String, by: String) -> Vec<ChatEventKind> {
+        let known = self.chat().grants.iter().any(|known| known.id == grant);
+        known.then_some(ChatEventKind::GrantWithdrawn { grant, by }).into_iter().collect()
     }
 
-    /// Sets the mode. A mode that allows everything answers every open question.
+    /// Sets the mode. A mode that allows everything answers every open question that a mode can answer.
     fn set_mode(&self, mode: Mode, by: &str) -> Vec<ChatEventKind> {
-        let open = self.chat().open.iter().filter(|_| mode == Mode::Auto);
+        let is_answered = |approval: &&u32| {
+            let asked = self.chat().approvals.get(**approval as usize);
+            mode == Mode::Auto && asked.is_some_and(|asked| asked.reason != Reason::Instructions)
+        };
+        let open = self.chat().open.iter().filter(is_answered);
         let allow = |approval: &u32| ChatEventKind::ApprovalAnswered {
             approval: *approval,
             answer: Answer::Allow,

@@ -169,7 +169,7 @@ impl Run {
             Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once && !tool.remembered => {
                 plan.record(self.given_up(id));
             }
-            Ok((tool, _)) if self.asks_first(id, tool, slot, plan) => {}
+            Ok((tool, args)) if self.asks_first(id, (tool, &args), slot, plan) => {}
             Ok((tool, _)) if chat::is_client(tool) => self.ask_client(id, plan),
             Ok((tool, args)) => {
                 let lent = match self.lent().get(id) {
@@ -177,7 +177,8 @@ impl Run {
                     None => self.lend(tool, turn, plan)?,
                 };
                 let again = *slot == Slot::Orphaned;
-                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again };
+                let terms = self.terms(id);
+                let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again, terms };
                 plan.act(EventKind::ToolDispatched { call: id.clone(), lent }, effect);
             }
         }
@@ -205,28 +206,6 @@ impl Run {
     fn announce(&self, id: &Id, turn: &Conversation, calls: &Calls, plan: &mut Plan) {
         for index in calls.len().saturating_sub(calls.to_announce)..calls.len() {
             plan.record(EventKind::Chat(chat::ChatEventKind::CallAnnounced { call: turn.call_id(id, index) }));
-        }
-    }
-
-    /// Whether a call of a chat waits for a person, or is refused.
-    fn asks_first(&self, id: &Id, tool: &ToolInfo, slot: &Slot, plan: &mut Plan) -> bool {
-        let Some(chat) = self.spec().chat.as_ref().filter(|_| *slot == Slot::Waiting) else { return false };
-        match chat::verdict(self.chat().mode, tool, &self.chat().allowed) {
-            chat::Verdict::Go => false,
-            chat::Verdict::Blocked => {
-                let message =
-                    json!({ "message": "in plan mode nothing that has an effect is done; say what you would do" });
-                plan.record(not_made(id, subtask::error("blocked_in_plan_mode", message)));
-                true
-            }
-            chat::Verdict::Ask => {
-                let asked =
-                    plan.recorded(|fact| matches!(fact, EventKind::Chat(chat::ChatEventKind::ApprovalAsked { .. })));
-                let approval = u32::try_from(self.chat().approvals.len() + asked).unwrap_or(u32::MAX);
-                let due = (chat.approval_timeout_ms > 0).then(|| plan.at.saturating_add(chat.approval_timeout_ms));
-                plan.record(EventKind::Chat(chat::ChatEventKind::ApprovalAsked { approval, call: id.clone(), due }));
-                true
-            }
         }
     }
 
@@ -267,7 +246,8 @@ impl Run {
             match check(turn, call) {
                 Ok((tool, args)) if tool.remembered => {
                     let lent = self.lent().get(&id).copied();
-                    let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again: true };
+                    let (tool, terms) = (tool.clone(), self.terms(&id));
+                    let effect = Effect::Call { id: id.clone(), tool, args, lent, again: true, terms };
                     plan.act(EventKind::ToolDispatched { call: id, lent }, effect);
                 }
                 Ok(_) | Err(_) => plan.record(self.given_up(&id)),
@@ -329,6 +309,6 @@ fn unknown(turn: &Conversation, name: &str) -> String {
     format!("there is no tool called `{name}`; you have: {}", names.join(", "))
 }
 
-fn not_made(call: &Id, reason: String) -> EventKind {
+pub(crate) fn not_made(call: &Id, reason: String) -> EventKind {
     EventKind::returned(call, Outcome::failed(reason))
 }

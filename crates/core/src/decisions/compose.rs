@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::decisions::next::{Grants, Plan};
 use crate::event::EventKind;
 use crate::requests::catalog::ToolInfo;
+use crate::requests::reach::Provider;
 use crate::state::run::Run;
 
 impl Run {
@@ -22,7 +23,14 @@ impl Run {
             return false;
         }
         let found = names.iter().filter_map(|name| grants.belts.get(*name)).flatten();
-        let tools: BTreeMap<&str, Arc<ToolInfo>> = found.map(|tool| (tool.name.as_str(), tool.clone())).collect();
+        let mut tools: BTreeMap<&str, Arc<ToolInfo>> = BTreeMap::new();
+        for tool in found {
+            // A tool that the task names is that peer's, also where a pattern stands for it too.
+            let is_named = tools.get(tool.name.as_str()).is_some_and(|known| known.reach.provider == Provider::Named);
+            if !is_named {
+                tools.insert(&tool.name, tool.clone());
+            }
+        }
         plan.record(EventKind::BeltComposed { task, tools: tools.into_values().collect() });
         true
     }

@@ -16,6 +16,7 @@ pub mod human;
 pub mod next;
 pub(crate) mod output;
 pub mod own_tool;
+pub(crate) mod permit;
 pub(crate) mod prompt;
 pub mod queue;
 pub mod result;

@@ -62,7 +62,18 @@ pub enum Effect {
         lent: Option<Claim>,
         /// Whether a previous owner had already made the call.
         again: bool,
+        /// The terms on which it is made.
+        terms: Terms,
     },
+}
+
+/// The terms on which a call is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// Whether a person has allowed it to write a file that prompts are built from.
+    pub may_instruct: bool,
+    /// Whether only the tool as it was described when the turn began may do it: people decided about that one.
+    pub exact: bool,
 }
 
 /// A request to a model.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::message::Usage;
 use crate::requests::model_options::ModelOptions;
+use crate::requests::reach::Reach;
 use crate::schema::Schema;
 
 /// An amount of money in billionths of a US dollar; always an integer.
@@ -145,6 +146,9 @@ pub struct ToolInfo {
     /// without starting anything.
     #[serde(default)]
     pub remembered: bool,
+    /// The places its calls reach.
+    #[serde(default, skip_serializing_if = "Reach::is_default")]
+    pub reach: Reach,
 }
 
 impl ToolInfo {
@@ -162,6 +166,7 @@ impl ToolInfo {
             cancel: CancelClass::Drop,
             charged: false,
             remembered: false,
+            reach: Reach::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod dynamic;
 pub mod mistake;
 pub mod model_options;
 pub mod pipeline;
+pub mod reach;
 pub mod request;
 pub mod spec;
 pub mod submission;

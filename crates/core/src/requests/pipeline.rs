@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::requests::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use crate::requests::reach::Reach;
 use crate::schema::Schema;
 
 /// The maximum number of tools in a chain.
@@ -98,6 +99,7 @@ pub fn chain(name: &str, description: &str, links: &[Link]) -> Result<Chain, Pip
         cancel: tools().map(|tool| tool.cancel).fold(CancelClass::Drop, gentler),
         charged: tools().any(|tool| tool.charged),
         remembered: false,
+        reach: Reach::of_chain(name, tools()),
     };
     Ok(Chain { info, takes: takes? })
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::chat::frame::failure_code;
 use crate::chat::record::{Answered, Node, Role, Row, tree};
 use crate::chat::redact::preview;
-use crate::chat::{Answer, ChatEventKind, Mode, Turn};
+use crate::chat::{Answer, Carried, ChatEventKind, GRANTS_MAX, Grant, Mode, Reason, Taint, Turn};
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
@@ -26,8 +26,12 @@ use crate::text::Text;
 pub(crate) struct State {
     /// The permission mode.
     pub(crate) mode: Mode,
-    /// The tools allowed for the rest of the thread.
-    pub(crate) allowed: BTreeSet<String>,
+    /// What is allowed for the rest of the thread.
+    pub(crate) grants: Vec<Grant>,
+    /// What the thread has read that its user did not write.
+    pub(crate) taint: Taint,
+    /// The calls under way that read something, with what they read.
+    reading: BTreeMap<Id, Reading>,
     /// All questions for permission, and the numbers of those still open.
     pub(crate) approvals: Vec<Approval>,
     pub(crate) open: BTreeSet<u32>,
@@ -59,6 +63,30 @@ pub(crate) struct Approval {
     pub(crate) due: Option<Millis>,
     /// The answer that counts; absent while open.
     pub(crate) answer: Option<Answer>,
+    /// Why it is asked.
+    pub(crate) reason: Reason,
+    /// What the call would carry to whom, where that is why.
+    pub(crate) carried: Option<Carried>,
+    /// The host or name that the call goes to.
+    pub(crate) host: Option<String>,
+    /// The name and the digest of the tool, as it is shown.
+    tool: (String, String),
+}
+
+impl Approval {
+    /// Returns the tool and the host that allowing it for the chat covers; none for what is always asked.
+    pub(crate) fn grants(&self) -> Option<(&(String, String), Option<&str>)> {
+        (self.reason != Reason::Instructions).then(|| (&self.tool, self.host.as_deref()))
+    }
+}
+
+/// A call that reads something.
+#[derive(Clone, Debug, PartialEq)]
+struct Reading {
+    /// What it reads, in words.
+    subject: String,
+    /// Whether its errors are the words of others, too.
+    outside: bool,
 }
 
 impl State {
@@ -146,10 +174,36 @@ impl Run {
                 let words = self.failure_words(reason);
                 self.chat.failure.get_or_insert(words);
             }
+            event::EventKind::ToolDispatched { call, .. } => self.note_reading(call),
             event::EventKind::ToolReturned { call, outcome, duration_ms, .. } => {
+                self.note_read(call, outcome);
                 self.note_end(call, outcome, *duration_ms)
             }
             _ => {}
+        }
+    }
+
+    /// Notes that a call is made, if its result will be something the user did not write.
+    fn note_reading(&mut self, call: &Id) {
+        let Some((asked, _)) = self.slot(call) else { return };
+        let own = || OwnTool::parse(&asked.tool).map(|own| Arc::new(own.info()));
+        let Some(tool) = self.belt.get(&asked.tool).cloned().or_else(own).filter(|tool| tool.reads_others()) else {
+            return;
+        };
+        let args: Value = serde_json::from_str(asked.args.as_str()).unwrap_or_default();
+        let reading = Reading { subject: tool.subject(&args), outside: tool.target(&args).is_some() };
+        self.chat.reading.insert(call.clone(), reading);
+    }
+
+    /// Taints the thread with the result of a call that read something.
+    fn note_read(&mut self, call: &Id, outcome: &Outcome) {
+        let Some(reading) = self.chat.reading.remove(call) else { return };
+        let has_read = match outcome {
+            Outcome::Answer { .. } => true,
+            Outcome::Failed { .. } | Outcome::Unknown { .. } | Outcome::Subtask => reading.outside,
+        };
+        if has_read {
+            self.chat.taint.read(&reading.subject);
         }
     }
 
@@ -178,7 +232,7 @@ impl Run {
 
     fn begin_chat(&mut self, turn: &Turn) {
         self.chat.mode = turn.mode;
-        self.chat.allowed = turn.allowed.iter().cloned().collect();
+        (self.chat.grants, self.chat.taint) = (turn.grants.clone(), turn.taint.clone());
         self.chat.rows.push(Row::said(Role::User, turn.content.clone(), self.at));
     }
 
@@ -236,21 +290,43 @@ impl Run {
             ChatEventKind::ClientCalled { call, due } => {
                 self.claim_calls(call);
                 self.chat.begin_node(call, self.at);
+                self.note_reading(call);
                 self.timers.insert((*due, Timer::Client(call.clone())));
                 self.set(call, Slot::AtClient { due: *due });
             }
-            ChatEventKind::ApprovalAsked { approval, call, due } => {
+            ChatEventKind::ApprovalAsked { approval, call, due, reason, carried } => {
                 self.claim_calls(call);
                 self.timers.extend(due.map(|due| (due, Timer::Approval(*approval))));
-                let asked = Approval { call: call.clone(), asked_at: self.at, due: *due, answer: None };
+                let asked = self.asked_about(call, *due, *reason, carried.clone());
                 self.chat.approvals.push(asked);
                 self.chat.open.insert(*approval);
                 self.set(call, Slot::Asking);
             }
+            ChatEventKind::GrantWithdrawn { grant, .. } => self.chat.grants.retain(|known| known.id != *grant),
             ChatEventKind::ApprovalAnswered { approval, answer, .. } => self.approval_answered(*approval, *answer),
             ChatEventKind::ModeSet { mode, .. } => self.chat.mode = *mode,
             ChatEventKind::AnswerStored => self.store_answer(),
             ChatEventKind::CostSummed | ChatEventKind::PlanChecked { .. } | ChatEventKind::TaskPlanned { .. } => {}
+        }
+    }
+
+    /// Returns a question about a call, with the tool as it is shown.
+    fn asked_about(&self, call: &Id, due: Option<Millis>, reason: Reason, carried: Option<Carried>) -> Approval {
+        let asked = self.slot(call).map(|(asked, _)| asked);
+        let name = asked.map(|asked| asked.tool.clone()).unwrap_or_default();
+        let args: Value = asked.and_then(|asked| serde_json::from_str(asked.args.as_str()).ok()).unwrap_or_default();
+        let tool = self.belt.get(&name);
+        let host = tool.and_then(|tool| tool.target(&args)).map(|target| target.name().to_owned());
+        let digest = tool.map(|tool| tool.digest()).unwrap_or_default();
+        Approval {
+            call: call.clone(),
+            asked_at: self.at,
+            due,
+            answer: None,
+            reason,
+            carried,
+            host,
+            tool: (name, digest),
         }
     }
 
@@ -269,18 +345,28 @@ impl Run {
         let Some(asked) = self.chat.approvals.get_mut(approval as usize) else { return };
         asked.answer = Some(answer);
         let (call, due) = (asked.call.clone(), asked.due);
+        let granted = asked.grants().filter(|_| answer == Answer::AllowForChat);
+        let granted = granted.map(|(tool, host)| (tool.clone(), host.map(str::to_owned)));
         self.chat.open.remove(&approval);
         if let Some(due) = due {
             self.timers.remove(&(due, Timer::Approval(approval)));
         }
-        if answer == Answer::AllowForChat
-            && let Some((asked, _)) = self.slot(&call)
-        {
-            let tool = asked.tool.clone();
-            self.chat.allowed.insert(tool);
+        if let Some(((tool, digest), host)) = granted {
+            self.grant(Grant { id: String::new(), tool, host, digest, at: self.at });
         }
         let slot = if answer.allows() { Slot::Approved } else { Slot::Heard(refused(answer)) };
         self.set(&call, slot);
+    }
+
+    /// Adds a grant; the number of the event in the thread is its id.
+    fn grant(&mut self, grant: Grant) {
+        let base = self.spec.chat.as_ref().map_or(0, |chat| chat.base);
+        let id = format!("grant-{}", base + self.chat.events);
+        let same = |known: &Grant| known.tool == grant.tool && known.host == grant.host;
+        self.chat.grants.retain(|known| !same(known));
+        self.chat.grants.push(Grant { id, ..grant });
+        let surplus = self.chat.grants.len().saturating_sub(GRANTS_MAX);
+        self.chat.grants.drain(..surplus);
     }
 
     fn store_answer(&mut self) {
@@ -320,6 +406,11 @@ impl Run {
                 said(self.chat.partial.clone())
             }
         }
+    }
+
+    /// Returns what the user has allowed for the rest of the thread.
+    pub fn grants(&self) -> &[Grant] {
+        &self.chat.grants
     }
 
     /// Returns the turn's rows, as they are stored.

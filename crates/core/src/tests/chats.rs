@@ -20,8 +20,7 @@ use crate::state::budget::Limits;
 use crate::state::run::Run;
 
 pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
-    let classes = vec![Permission::Network, Permission::WorkspaceWrite];
-    Rules { model: None, classes, workflow_registry: true, limits, mode, approval_timeout_ms: 600_000 }
+    Rules { limits, mode, ..Rules::default() }
 }
 
 /// Returns the tools of these tests: `pay` has an external effect and happens once, `write` stays in the

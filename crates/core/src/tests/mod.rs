@@ -18,6 +18,7 @@ mod silence;
 mod spans;
 mod steering;
 mod subtasks;
+mod taint;
 mod teams;
 mod turns;
 mod world;

@@ -163,7 +163,7 @@ async fn a_capability_whose_schema_explodes_is_not_known_and_the_peer_is_told() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_takes_another_ones_name_speaks_for_it_only_when_that_one_is_gone() {
+async fn who_takes_a_configured_peers_name_never_speaks_for_it_not_even_when_that_one_is_gone() {
     let wires = wires();
     let look = tool("look", EffectClass::Read).answers("the real one");
     let shop = House::new("shop", &[]).tool("look", &[], &look).start(&wires).await;
@@ -179,7 +179,10 @@ async fn who_takes_another_ones_name_speaks_for_it_only_when_that_one_is_gone() 
     let answer = room.network.tool("shop.look").unwrap().call(invocation("x")).await;
     assert_eq!(answer, Answer::Done { text: "the real one".to_owned(), data: None });
     drop(shop);
-    timeout(LEASE * 3, room.until_knows(&["shop.poison"])).await.expect("then it is the only one of that name");
+    timeout(LEASE * 3, room.until_knows(&[])).await.expect("the real one is gone");
+    let refused = room.network.tool("shop.look").unwrap().call(invocation("y")).await;
+    assert!(matches!(refused, Answer::Failed(why) if why.contains("`shop` is not connected")));
+    assert_eq!(room.knows(), [] as [&str; 0], "and nobody has its name");
     let hello = json!({ "type": "peer_hello", "ensemble": "room" });
     let _double = Hand::saying(&wires, "room", hello).await;
     let mut changes = room.network.changes();

@@ -4,4 +4,5 @@ mod behaviour;
 mod hostile;
 mod simulation;
 mod stopping;
+mod strangers;
 mod world;

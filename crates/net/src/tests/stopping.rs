@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
 use consort_core::message::Outcome;
+use consort_core::next::Terms;
+use consort_core::reach::Provider;
 use consort_models::{Line, ScriptedModel, What};
-use consort_tools::{Answer, Tool, What as Did};
+use consort_tools::{Account, Answer, Invocation, Tool, What as Did};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -220,7 +222,9 @@ async fn who_is_about_to_stop_says_so_and_is_passed_over() {
     let offered = NetworkToolCatalog::tagged("food", &room.network).resolve();
     assert_eq!(offered.iter().map(|tool| tool.info().name.as_str()).collect::<Vec<_>>(), ["pantry.look"]);
     assert_eq!(NetworkTool::discover("look", &room.network).unwrap().info().name, "pantry.look");
-    assert_eq!(named.call(invocation("2")).await, done("second"), "whoever else shares it");
+    let any = Account::default().on(Terms::default(), Provider::Any);
+    let any = Invocation { account: any, ..invocation("2") };
+    assert_eq!(named.call(any).await, done("second"), "where a pattern means whoever shares it");
     assert_eq!(first.args().len(), 1);
     drop(pantry);
     room.until_knows(&["kitchen.look"]).await;

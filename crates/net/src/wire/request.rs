@@ -8,9 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
 use super::{Span, or_default};
-
-/// The maximum size in bytes of a request id, or of the requester's name.
-const NAME_MAX: usize = 512;
+use crate::limits::{ANCESTORS_MAX, REQUEST_NAME_MAX};
 
 /// Do a shared task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -84,7 +82,7 @@ pub struct ToolRequest {
 #[serde(rename_all = "camelCase")]
 pub struct Route {
     /// The ensembles it came through, the first one first.
-    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "way", skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<String>,
     /// How many more ensembles it may pass through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,10 +105,22 @@ fn named<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     if name.trim().is_empty() {
         return Err(de::Error::custom("it must not be blank"));
     }
-    if name.len() > NAME_MAX {
-        return Err(de::Error::custom(format!("it has more than {NAME_MAX} bytes")));
+    if name.len() > REQUEST_NAME_MAX {
+        return Err(de::Error::custom(format!("it has more than {REQUEST_NAME_MAX} bytes")));
     }
     Ok(name)
+}
+
+/// Deserializes the ensembles that a request has passed through, of which there must not be too many.
+fn way<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let ancestors: Vec<String> = or_default(from)?;
+    if ancestors.len() > ANCESTORS_MAX {
+        return Err(de::Error::custom(format!("it names more than {ANCESTORS_MAX} ensembles")));
+    }
+    if ancestors.iter().any(|name| name.len() > REQUEST_NAME_MAX) {
+        return Err(de::Error::custom(format!("a name has more than {REQUEST_NAME_MAX} bytes")));
+    }
+    Ok(ancestors)
 }
 
 /// What a request may use; absent: no limit.

@@ -20,6 +20,7 @@ pub(crate) enum Code {
     Conflict,
     Draining,
     Forbidden,
+    GrantNotFound,
     IdempotencyConflict,
     InternalError,
     InvalidInput,
@@ -78,6 +79,7 @@ impl Code {
             Code::Conflict => "CONFLICT",
             Code::Draining => "DRAINING",
             Code::Forbidden => "FORBIDDEN",
+            Code::GrantNotFound => "GRANT_NOT_FOUND",
             Code::IdempotencyConflict => "IDEMPOTENCY_CONFLICT",
             Code::InternalError => "INTERNAL_ERROR",
             Code::InvalidInput => "INVALID_INPUT",
@@ -137,6 +139,7 @@ impl Code {
             Code::Forbidden => StatusCode::FORBIDDEN,
             Code::ApprovalNotFound
             | Code::CollectionNotFound
+            | Code::GrantNotFound
             | Code::NotFound
             | Code::ReviewNotFound
             | Code::RunNotFound

@@ -8,6 +8,7 @@ mod collections;
 pub(crate) mod describe;
 mod events;
 mod facts;
+mod grants;
 mod memory;
 pub(crate) mod metrics;
 mod network;
@@ -51,6 +52,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
         reviews::endpoints(),
         approvals::endpoints(),
         threads::endpoints(),
+        grants::endpoints(),
         turns::endpoints(),
         collections::endpoints(),
         tools::endpoints(),

@@ -3,6 +3,7 @@
 mod go_on;
 mod memory;
 mod spent;
+mod taint;
 
 use std::sync::Arc;
 

@@ -105,9 +105,7 @@ pub(crate) fn network() -> Network {
 
 pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
     let limits = Budget { depth: 3, iterations_per_level: 20, parallel_per_turn: 8, ..Budget::default() };
-    let classes = vec![Permission::Network, Permission::WorkspaceWrite];
-    let rules =
-        Rules { model: None, classes, workflow_registry: true, limits, mode: Mode::Auto, approval_timeout_ms: 60_000 };
+    let rules = Rules { limits, mode: Mode::Auto, approval_timeout_ms: 60_000, ..Rules::default() };
     let settings = Settings { detach_grace: Duration::from_millis(50), ..Settings::new(&engine, rules) };
     let chats = Chats::new(engine.clone(), settings);
     let ensemble = Ensemble { name: "test".to_owned(), tasks, ..Ensemble::default() };

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{Permission, ToolInfo};
+use consort_core::reach::{Destination, Reach};
 use consort_core::schema::Schema;
 use consort_http::outbound::Outbound;
 use futures::future::BoxFuture;
@@ -88,7 +89,8 @@ impl HttpFetch {
             "properties": {
                 "url": { "type": "string", "description": "Such as `https://example.com/page`" },
                 "max_bytes": { "type": "integer", "minimum": 1, "maximum": BYTES_MAX } } }));
-        ToolInfo { schema, permission: Permission::Network, ..ToolInfo::new("http_fetch", about) }
+        let reach = Reach::to(Destination::Argument("url".to_owned()));
+        ToolInfo { schema, reach, permission: Permission::Network, ..ToolInfo::new("http_fetch", about) }
     }
 
     async fn fetch(&self, invocation: Invocation) -> Result<Answer, String> {

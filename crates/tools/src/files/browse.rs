@@ -8,7 +8,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{DirEntry, Metadata, OpenOptions};
 use consort_core::id::Millis;
 
-use super::place::Place;
+use super::place::{Place, is_git};
 use super::{Folder, Workspace};
 
 /// The maximum size of a file that is shown, in bytes.
@@ -81,6 +81,7 @@ impl Workspace {
 }
 
 fn entries(folder: &Folder, place: &Place) -> Result<Vec<Item>, Hidden> {
+    folder.check_real(place).map_err(Hidden::Outside)?;
     let about = folder.root.metadata(place.path()).map_err(hidden)?;
     if !about.is_dir() {
         return Err(Hidden::NotFolder);
@@ -96,7 +97,8 @@ fn entries(folder: &Folder, place: &Place) -> Result<Vec<Item>, Hidden> {
             name,
         }
     };
-    Ok(entries.filter_map(Result::ok).take(LISTED_MAX).map(item).collect())
+    let is_shown = |entry: &DirEntry| !is_git(&entry.file_name().to_string_lossy());
+    Ok(entries.filter_map(Result::ok).filter(is_shown).take(LISTED_MAX).map(item).collect())
 }
 
 fn modified_at(about: &Metadata) -> Option<Millis> {
@@ -106,6 +108,7 @@ fn modified_at(about: &Metadata) -> Option<Millis> {
 
 /// Returns the content of a file. It is opened without blocking, since a pipe would wait for its writer.
 fn content(folder: &Folder, place: &Place) -> Result<String, Hidden> {
+    folder.check_real(place).map_err(Hidden::Outside)?;
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true).follow(FollowSymlinks::Yes);
     let file = folder.root.open_with(place.path(), &options).map_err(hidden)?;

@@ -34,7 +34,7 @@ struct Args {
 impl EditFile {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> EditFile {
-        EditFile { workspace: workspace.clone(), info: Arc::new(EditFile::description()) }
+        EditFile { workspace: workspace.clone(), info: Arc::new(workspace.told(EditFile::description())) }
     }
 
     /// Returns the description of the tool.
@@ -64,7 +64,9 @@ impl Tool for EditFile {
 fn edit(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> Result<Answer, String> {
     let args: Args = arguments(args)?;
     let place = &Place::of_file(&args.path)?;
+    folder.check_writer(place, &account)?;
     let (parent, name) = place.split();
+    folder.check_real(&parent)?;
     let dir = folder.root.open_dir(parent.path()).map_err(|error| folder.words(&parent, &error))?;
     let now = current(&dir, name, place)?.ok_or_else(|| missing(&folder.root, place))?;
     if folder.seen(&run, place).is_some_and(|read| read != print(&now.bytes)) {

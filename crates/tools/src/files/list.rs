@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::arguments::{arguments, short};
-use super::place::Place;
+use super::place::{Place, is_git};
 use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};
 
@@ -71,6 +71,7 @@ impl Tool for ListFiles {
 fn list(folder: &Folder, invocation: Invocation) -> Result<Answer, String> {
     let Args { path, glob } = arguments(invocation.args)?;
     let place = Place::parse(path.as_deref().unwrap_or("."))?;
+    folder.check_real(&place)?;
     let found = match glob.as_deref().map(pattern).transpose()? {
         Some(matcher) => search(folder, &place, &matcher)?,
         None => {
@@ -93,7 +94,8 @@ fn pattern(glob: &str) -> Result<GlobMatcher, String> {
 
 fn entries(folder: &Folder, place: &Place) -> Result<Vec<(Place, DirEntry)>, String> {
     let read = folder.root.read_dir(place.path()).map_err(|error| folder.words(place, &error))?;
-    let entries = read.filter_map(Result::ok).take(VISITED_MAX);
+    let is_shown = |entry: &DirEntry| !is_git(&entry.file_name().to_string_lossy());
+    let entries = read.filter_map(Result::ok).filter(is_shown).take(VISITED_MAX);
     Ok(entries.map(|entry| (place.join(&entry.file_name().to_string_lossy()), entry)).collect())
 }
 

@@ -22,6 +22,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, Permissions};
 use cap_tempfile::TempFile;
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_core::reach::{INSTRUCTIONS, Reach, is_guarded};
 use consort_core::schema::Schema;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -33,7 +34,7 @@ pub use list::ListFiles;
 pub use read::ReadFile;
 pub use write::WriteFile;
 
-use crate::{Answer, Invocation};
+use crate::{Account, Answer, Invocation};
 use place::Place;
 use seen::{Print, Seen};
 
@@ -49,6 +50,8 @@ pub struct Workspace(Arc<Folder>);
 struct Folder {
     root: Dir,
     seen: Mutex<Seen>,
+    /// The names of the files that prompts are built from.
+    guarded: Vec<String>,
 }
 
 /// The current state of a file.
@@ -60,8 +63,21 @@ struct Current {
 impl Workspace {
     /// Opens the workspace at `root`, which must be a folder.
     pub fn open(root: &Path) -> io::Result<Workspace> {
+        Workspace::guarding(root, [])
+    }
+
+    /// Opens the workspace at `root`, in which files of these names are part of what agents are told. They
+    /// are written only by calls that a person has allowed, as are the instructions of the workspace itself.
+    pub fn guarding(root: &Path, names: impl IntoIterator<Item = String>) -> io::Result<Workspace> {
         let root = Dir::open_ambient_dir(root, ambient_authority())?;
-        Ok(Workspace(Arc::new(Folder { root, seen: Mutex::default() })))
+        let guarded = std::iter::once(INSTRUCTIONS.to_owned()).chain(names).collect();
+        Ok(Workspace(Arc::new(Folder { root, seen: Mutex::default(), guarded })))
+    }
+
+    /// Returns the description of a tool that writes files here.
+    fn told(&self, info: ToolInfo) -> ToolInfo {
+        let reach = Reach { guarded: self.0.guarded.clone(), ..info.reach };
+        ToolInfo { reach, ..info }
     }
 
     /// The answer to a call of a tool, a refusal in words included.
@@ -104,6 +120,7 @@ impl Folder {
 
     /// Returns the content of a file; symbolic links within the workspace are followed.
     fn read(&self, place: &Place) -> Result<Vec<u8>, String> {
+        self.check_real(place)?;
         let file = read_in(&self.root, place.path(), FollowSymlinks::Yes, place)?;
         file.map(|current| current.bytes).ok_or_else(|| missing(&self.root, place))
     }
@@ -113,8 +130,29 @@ impl Folder {
         let (folder, name) = place.split();
         let made = if folder.as_str().is_empty() { Ok(()) } else { self.root.create_dir_all(folder.path()) };
         // The error of opening describes the obstacle better than the error of creating.
+        self.check_real(&folder)?;
         let dir = self.root.open_dir(folder.path()).and_then(|dir| made.map(|()| dir));
         Ok((dir.map_err(|error| self.words(&folder, &error))?, name))
+    }
+
+    /// Refuses a path that leads into `.git` by way of a symbolic link.
+    fn check_real(&self, place: &Place) -> Result<(), String> {
+        // A path that leads nowhere is reported by whoever opens it.
+        let Ok(real) = self.root.canonicalize(place.path()) else { return Ok(()) };
+        let is_git = |part: std::path::Component<'_>| place::is_git(&part.as_os_str().to_string_lossy());
+        let inside = real.components().any(is_git);
+        if inside { Err(format!("`{}` leads into `.git`, which belongs to git", place.as_str())) } else { Ok(()) }
+    }
+
+    /// Refuses a file that prompts are built from, unless a person has allowed this call to write it.
+    fn check_writer(&self, place: &Place, account: &Account) -> Result<(), String> {
+        if account.terms.may_instruct || !is_guarded(place.as_str(), &self.guarded) {
+            return Ok(());
+        }
+        Err(format!(
+            "`{}` is part of what agents are told, and nobody has allowed this call to write it",
+            place.as_str()
+        ))
     }
 
     fn words(&self, place: &Place, error: &io::Error) -> String {
@@ -204,5 +242,6 @@ fn info(name: &str, description: &str, schema: Value) -> ToolInfo {
 
 /// Returns the description of the two tools that change files.
 fn changing(info: ToolInfo, effect: EffectClass) -> ToolInfo {
-    ToolInfo { effect, parallel_safe: false, lock: Some(LOCK.to_owned()), cancel: CancelClass::Finish, ..info }
+    let reach = Reach { guarded: vec![INSTRUCTIONS.to_owned()], ..Reach::default() };
+    ToolInfo { effect, reach, parallel_safe: false, lock: Some(LOCK.to_owned()), cancel: CancelClass::Finish, ..info }
 }

@@ -92,8 +92,14 @@ fn part(name: &str) -> Option<&'static str> {
         ".." => Some("`..` leads out of a folder; name the whole path from the workspace"),
         _ if name.trim_matches(['.', ' ']).is_empty() => Some("one of its names consists of dots and spaces"),
         _ if name.len() > NAME_MAX => Some("one of its names is too long"),
+        _ if is_git(name) => Some("`.git` belongs to git; what is in it is neither read nor written"),
         _ => None,
     }
+}
+
+/// Whether a name is that of the folder in which git keeps its configuration and hooks.
+pub(super) fn is_git(name: &str) -> bool {
+    name.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(".git")
 }
 
 fn is_invisible(sign: char) -> bool {

@@ -330,3 +330,61 @@ fn what_changes_files_holds_the_lock_and_what_reads_does_not() {
         assert_eq!((info.permission, info.lock.as_deref()), (Permission::WorkspaceWrite, Some("workspace_fs")));
     }
 }
+
+#[tokio::test]
+async fn git_is_neither_read_nor_listed_nor_written_not_even_through_a_link() {
+    let world = World::new();
+    fs::create_dir_all(world.path(".git/hooks")).unwrap();
+    fs::write(world.path(".git/config"), SECRET).unwrap();
+    symlink(".git", world.path("tools")).unwrap();
+    symlink("../.git/hooks", world.path("notes/hooks")).unwrap();
+    for path in [".git/config", ".GIT/config", "./.git/config", "notes/.git/x", ".git", "tools/config", ".git./config"]
+    {
+        for answer in [world.read(path).await, world.write(path, "x").await] {
+            assert!(
+                matches!(&answer, Answer::Failed(why) if why.contains(".git") || why.contains("git")),
+                "{path} {answer:?}"
+            );
+        }
+    }
+    assert!(matches!(world.write("notes/hooks/post-checkout", "x").await, Answer::Failed(_)));
+    assert!(!world.path(".git/hooks/post-checkout").exists());
+    assert_eq!(fs::read_to_string(world.path(".git/config")).unwrap(), SECRET);
+    for args in [json!({}), json!({ "glob": "**" }), json!({ "glob": "**/config" })] {
+        let listed = ListFiles::new(&world.workspace).call(Invocation::test(args)).await;
+        assert!(
+            matches!(&listed, Answer::Done { text, .. } if !text.contains(".git") && !text.contains("config")),
+            "{listed:?}"
+        );
+    }
+    let inside = ListFiles::new(&world.workspace).call(Invocation::test(json!({ "path": "tools" }))).await;
+    assert!(matches!(inside, Answer::Failed(_)), "{inside:?}");
+    assert!(matches!(world.workspace.text("tools/config").await, Err(Hidden::Outside(_))));
+    assert!(world.workspace.list("").await.unwrap().iter().all(|item| item.name != ".git"));
+    assert!(matches!(world.read("notes/plan.md").await, Answer::Done { .. }), "names with git in them are fine");
+}
+
+#[tokio::test]
+async fn files_that_prompts_are_built_from_are_written_only_on_a_persons_word() {
+    let world = World::new();
+    let workspace = Workspace::guarding(&world.path(""), ["consort.toml".to_owned()]).unwrap();
+    let call = |path: &str, may_instruct: bool| {
+        let mut call = Invocation::test(json!({ "path": path, "content": "x" }));
+        call.account.terms = consort_core::next::Terms { may_instruct, exact: true };
+        call
+    };
+    let write = WriteFile::new(&workspace);
+    for path in ["AGENTS.md", "agents.md", "notes/AGENTS.md", "consort.toml"] {
+        assert!(matches!(write.call(call(path, false)).await, Answer::Failed(why) if why.contains("agents are told")));
+        assert!(!world.path(path).exists());
+        assert!(matches!(write.call(call(path, true)).await, Answer::Done { .. }), "{path}");
+        let mut edit = call(path, false);
+        edit.args = json!({ "path": path, "old": "x", "new": "y" });
+        assert!(matches!(EditFile::new(&workspace).call(edit).await, Answer::Failed(_)), "{path}");
+    }
+    assert_eq!(write.info().reach.guarded, ["AGENTS.md", "consort.toml"]);
+    let chain = crate::Pipeline::new("note", "", [crate::Step::new(write.clone()).with("path", "AGENTS.md")]).unwrap();
+    fs::remove_file(world.path("AGENTS.md")).unwrap();
+    let answer = chain.call(call("AGENTS.md", true)).await;
+    assert!(matches!(answer, Answer::Failed(_)), "no step of a chain is on a person's word: {answer:?}");
+}

@@ -31,7 +31,7 @@ struct Args {
 impl WriteFile {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> WriteFile {
-        WriteFile { workspace: workspace.clone(), info: Arc::new(WriteFile::description()) }
+        WriteFile { workspace: workspace.clone(), info: Arc::new(workspace.told(WriteFile::description())) }
     }
 
     /// Returns the description of the tool.
@@ -59,6 +59,7 @@ impl Tool for WriteFile {
 fn write(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> Result<Answer, String> {
     let Args { path, content } = arguments(args)?;
     let place = &Place::of_file(&path)?;
+    folder.check_writer(place, &account)?;
     if content.len() as u64 > FILE_MAX {
         return Err(format!("the content has {} bytes; files may have {FILE_MAX}", content.len()));
     }

@@ -126,6 +126,11 @@ impl HttpEndpoint {
         HttpEndpoint { headers, ..self }
     }
 
+    /// Returns the host that calls are sent to, whatever their arguments.
+    pub(super) fn host(&self) -> Option<String> {
+        self.target.host()
+    }
+
     /// Removes a text from all responses.
     pub fn hide(&mut self, secret: &str) {
         self.headers.hide(secret);

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_core::reach::{Destination, Reach};
 use consort_http::retry_after;
 use consort_http::trace;
 use futures::future::BoxFuture;
@@ -68,8 +69,9 @@ pub fn http_client() -> Result<Client, HttpToolError> {
 
 /// Returns the default description of an HTTP tool.
 pub fn http_tool_info(name: &str, description: &str, endpoint: &HttpEndpoint) -> ToolInfo {
-    let info =
-        ToolInfo { schema: endpoint.schema(), permission: Permission::Network, ..ToolInfo::new(name, description) };
+    let reach = Reach::to(endpoint.host().map(Destination::Configured).unwrap_or_default());
+    let (schema, permission) = (endpoint.schema(), Permission::Network);
+    let info = ToolInfo { schema, permission, reach, ..ToolInfo::new(name, description) };
     with_effect(info, endpoint.effect())
 }
 

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use consort_core::reach::host_of;
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
@@ -85,6 +86,11 @@ impl Target {
         let value = parts(value)?.into_iter().map(encode).collect();
         self.query.push(Pair { name: name.to_owned(), head: format!("{}=", encoded(name)), value });
         Ok(())
+    }
+
+    /// Returns the host, which no argument changes.
+    pub(super) fn host(&self) -> Option<String> {
+        host_of(&self.origin)
     }
 
     /// Returns whether the address has placeholders.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
+use consort_core::reach::{Destination, Reach, Voucher};
 use consort_core::schema::Schema;
 use serde_json::{Value, json};
 
@@ -17,12 +18,17 @@ use super::{ServerOptions, Tool};
 /// The maximum size of a description in bytes; more would only fill the model's context.
 const DESCRIPTION_MAX: usize = 16 * 1024;
 
+/// The maximum size of annotations in bytes: they are stored with every run that may use the tool.
+const ANNOTATIONS_MAX: usize = 4 * 1024;
+
 /// A server's description of one of its tools.
 pub(super) struct Listed {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) schema: Value,
     pub(super) read_only: bool,
+    /// Everything the server annotates, as JSON text; empty when that is nothing.
+    pub(super) annotations: String,
 }
 
 impl From<rmcp::model::Tool> for Listed {
@@ -30,10 +36,17 @@ impl From<rmcp::model::Tool> for Listed {
         Listed {
             description: tool.description.map(|words| words.into_owned()).or(tool.title).unwrap_or_default(),
             schema: Value::Object(tool.input_schema.as_ref().clone()),
+            annotations: tool.annotations.as_ref().and_then(written).unwrap_or_default(),
             read_only: tool.annotations.is_some_and(|hints| hints.read_only_hint == Some(true)),
             name: tool.name.into_owned(),
         }
     }
+}
+
+/// Returns annotations as text, in the order of the names; more than the limit is as good as changed.
+fn written(annotations: &rmcp::model::ToolAnnotations) -> Option<String> {
+    let text = serde_json::to_string(annotations).ok()?;
+    Some(cut(&text, ANNOTATIONS_MAX).to_owned()).filter(|text| text != "{}")
 }
 
 /// Returns the tools of a server that has listed them.
@@ -56,6 +69,7 @@ pub(super) fn expected(options: &ServerOptions, names: &Names, line: &Arc<Line>)
         description: String::new(),
         schema: json!({ "type": "object" }),
         read_only: false,
+        annotations: String::new(),
     };
     options.tools.keys().map(unknown).filter_map(|tool| offered(tool, options, names, line)).collect()
 }
@@ -76,6 +90,11 @@ fn offered(tool: Listed, options: &ServerOptions, names: &Names, line: &Arc<Line
 /// Returns the description of the tool, and the reason why it cannot be used, if so.
 fn info(tool: Listed, name: &str, options: &ServerOptions) -> (ToolInfo, Option<String>) {
     let traits = options.tools.get(&tool.name).cloned().unwrap_or_default();
+    // The file vouches for a tool by saying anything about what its calls are.
+    let is_vouched = traits.effect.is_some() || traits.permission.is_some();
+    let effect_by = if is_vouched || !tool.read_only { Voucher::Operator } else { Voucher::Stranger };
+    let to = Destination::Named(options.name.clone());
+    let reach = Reach { to, effect_by, annotations: tool.annotations, ..Reach::default() };
     let by_server = if tool.read_only { EffectClass::Read } else { EffectClass::Once };
     let effect = traits.effect.unwrap_or(by_server);
     let (schema, defect) = match Schema::parse(tool.schema) {
@@ -90,6 +109,7 @@ fn info(tool: Listed, name: &str, options: &ServerOptions) -> (ToolInfo, Option<
         schema,
         permission: traits.permission.unwrap_or(Permission::Network),
         effect,
+        reach,
         parallel_safe: traits.parallel_safe.unwrap_or(tool.read_only),
         lock: traits.lock,
         timeout_ms: u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
@@ -98,4 +118,46 @@ fn info(tool: Listed, name: &str, options: &ServerOptions) -> (ToolInfo, Option<
         ..ToolInfo::new(name, "")
     };
     (info, defect)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::super::{Traits, Transport};
+    use super::*;
+
+    fn described(traits: Traits, read_only: bool) -> ToolInfo {
+        let annotations = json!({ "readOnlyHint": read_only, "destructiveHint": false });
+        let tool = json!({ "name": "t", "inputSchema": { "type": "object" }, "annotations": annotations });
+        let tool: rmcp::model::Tool = serde_json::from_value(tool).unwrap();
+        let options = ServerOptions {
+            name: "files".to_owned(),
+            transport: Transport::Http { url: "http://127.0.0.1:1".to_owned(), headers: BTreeMap::new() },
+            timeout: Duration::from_secs(1),
+            tools: BTreeMap::from([("t".to_owned(), traits)]),
+        };
+        info(tool.into(), "t", &options).0
+    }
+
+    #[test]
+    fn a_hint_is_vouched_for_by_the_file_alone() {
+        let by = |traits: Traits, read_only| described(traits, read_only).reach.effect_by;
+        let effect = Traits { effect: Some(EffectClass::Read), ..Traits::default() };
+        let permission = Traits { permission: Some(Permission::Network), ..Traits::default() };
+        let lock = Traits { lock: Some("l".to_owned()), ..Traits::default() };
+        assert_eq!(by(Traits::default(), true), Voucher::Stranger);
+        assert_eq!(by(lock, true), Voucher::Stranger, "a lock says nothing of what it does");
+        assert_eq!((by(effect, true), by(permission, true)), (Voucher::Operator, Voucher::Operator));
+        assert_eq!(by(Traits::default(), false), Voucher::Operator, "without a hint there is nothing to believe");
+    }
+
+    #[test]
+    fn the_server_is_where_calls_go_and_its_annotations_are_part_of_the_tool() {
+        let tool = described(Traits::default(), true);
+        assert_eq!(tool.reach.to, Destination::Named("files".to_owned()));
+        assert!(tool.reach.annotations.contains("destructiveHint"), "{}", tool.reach.annotations);
+        assert_ne!(tool.digest(), described(Traits::default(), false).digest());
+    }
 }

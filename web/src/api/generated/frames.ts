@@ -56,6 +56,7 @@ export type ServerFrame =
   | ServerToolCall
   | ServerToolApprovalRequest
   | ServerToolApprovalResolved
+  | ServerGrantWithdrawn
   | ServerPermissionModeChanged
   | ServerPlanningUpdate
   | ServerTaskUpdate
@@ -1222,6 +1223,14 @@ export type ServerToolApprovalRequest = ChatEvent & {
   args: unknown;
   /** The question. */
   message: string;
+  /** Why it is asked. */
+  reason: 'effect' | 'taint' | 'instructions';
+  /** The host, or the name of the MCP server or peer, that the arguments would go to. */
+  host: string | null;
+  /** The size of the arguments in bytes. */
+  bytes: number;
+  /** What the chat has read that its user did not write, where that is why it is asked. */
+  sources: string[];
   /** When it was asked. */
   created_at: string;
   /** When it counts as denied. */
@@ -1236,6 +1245,15 @@ export type ServerToolApprovalResolved = ChatEvent & {
   /** The decision. */
   decision: 'allow' | 'allow_for_chat' | 'deny' | 'expired' | 'closed';
   /** Who decided. */
+  by: string;
+};
+
+/** What was allowed for the rest of the chat was taken back. */
+export type ServerGrantWithdrawn = ChatEvent & {
+  type: 'grant_withdrawn';
+  /** The grant. */
+  grant_id: string;
+  /** Who took it back. */
   by: string;
 };
 
@@ -1666,6 +1684,7 @@ export interface ServerRunAck {
     | 'CONFLICT'
     | 'DRAINING'
     | 'FORBIDDEN'
+    | 'GRANT_NOT_FOUND'
     | 'IDEMPOTENCY_CONFLICT'
     | 'INTERNAL_ERROR'
     | 'INVALID_INPUT'
@@ -1816,6 +1835,7 @@ export type ServerDirectiveAck = {
       | 'CONFLICT'
       | 'DRAINING'
       | 'FORBIDDEN'
+      | 'GRANT_NOT_FOUND'
       | 'IDEMPOTENCY_CONFLICT'
       | 'INTERNAL_ERROR'
       | 'INVALID_INPUT'

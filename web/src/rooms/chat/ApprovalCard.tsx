@@ -5,6 +5,7 @@ import { Json } from '../../ui/Json';
 import { Countdown } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import css from './Chat.module.css';
+import { Why } from './Why';
 
 /** A call that waits for a person, with exactly what it would be called with. */
 export function ApprovalCard({ approval }: { approval: Approval }) {
@@ -23,6 +24,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
           </span>
         ) : null}
       </header>
+      <Why approval={approval} />
       <div className={css.args} tabIndex={0} role="region" aria-label="Arguments">
         <Json value={approval.args} openTo={9} />
       </div>

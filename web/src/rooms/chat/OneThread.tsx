@@ -12,6 +12,7 @@ import { useAction } from '../../ui/useAction';
 import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
 import { Composer, type Message, MODES } from './Composer';
+import { Grants } from './Grants';
 import { JumpToLatest } from './JumpToLatest';
 import { useSendMessage } from './useSendMessage';
 import { TurnView } from './TurnView';
@@ -88,6 +89,7 @@ export function OneThread({ id }: { id: string }) {
         <IconChevronLeft size={15} aria-hidden />
         All conversations
       </Link>
+      <Grants thread={id} />
       <div
         className={css.talk}
         ref={box}

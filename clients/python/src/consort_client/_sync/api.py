@@ -28,6 +28,7 @@ from ..types import (
     Files,
     Forgotten,
     Frames,
+    Grants,
     Health,
     Hits,
     InjectRequest,
@@ -350,6 +351,16 @@ class Api:
     def export_thread(self, id: str) -> str:
         """A conversation as Markdown."""
         answer: str = self._send("GET", f"/api/threads/{segment(id)}/export", reads=str)
+        return answer
+
+    def list_grants(self, id: str) -> Grants:
+        """What was allowed for the rest of a conversation."""
+        answer: Grants = self._send("GET", f"/api/threads/{segment(id)}/grants")
+        return answer
+
+    def withdraw_grant(self, id: str, grant: str) -> None:
+        """Take back what was allowed for the rest of a conversation."""
+        answer: None = self._send("DELETE", f"/api/threads/{segment(id)}/grants/{segment(grant)}")
         return answer
 
     def list_turns(self, *, limit: int | None = None, offset: int | None = None) -> Turns:

@@ -12,6 +12,7 @@ use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Pri
 use consort_core::chat::Rules;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
+use consort_core::reach::{Destination, Reach};
 use consort_core::schema::Schema;
 use consort_core::spec::{OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
 use consort_http::headers::Headers;
@@ -116,6 +117,7 @@ fn tools(default: Tools) -> Tools {
         effect: EffectClass::Once,
         lock: Some("stock".to_owned()),
         cancel: CancelClass::Finish,
+        reach: Reach::to(Destination::Configured("127.0.0.1".to_owned())),
         ..ToolInfo::new("check_stock", "Checks the stock of an item")
     };
     let stock = HttpEndpoint::envelope("http://127.0.0.1:9001/stock").unwrap();
@@ -153,6 +155,7 @@ fn get_issue() -> HttpTool {
     let info = ToolInfo {
         schema: Schema::new(schema),
         permission: Permission::Network,
+        reach: Reach::to(Destination::Configured("api.example.com".to_owned())),
         ..ToolInfo::new("get_issue", "Reads an issue")
     };
     HttpTool { info: Arc::new(info), endpoint }
@@ -242,6 +245,7 @@ fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
         chat: Chat { rules, embeddings: Some(embeddings), ..default.chat },
         run_limits: default.run_limits,
         telemetry: None,
+        sources: default.sources,
     };
     assert_eq!(parse(CONTRACT, Path::new("home")), Ok(expected));
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::chat::{Answer, Mode, Role};
+use crate::chat::{Answer, Mode, Reason, Role};
 use crate::decisions::answer::Sequel;
 use crate::event::AfterFailure;
 use crate::shown::frame::field::{Iso, Nullable};
@@ -112,6 +112,13 @@ pub enum ChatFrame {
         /// The decision.
         decision: Answer,
         /// Who decided.
+        by: String,
+    },
+    /// What was allowed for the rest of the chat was taken back.
+    GrantWithdrawn {
+        /// The grant.
+        grant_id: String,
+        /// Who took it back.
         by: String,
     },
     /// The turn may do more or less without asking.
@@ -358,6 +365,18 @@ pub struct Approval {
     pub args: Value,
     /// The question.
     pub message: String,
+    /// Why it is asked.
+    #[serde(default)]
+    pub reason: Reason,
+    /// The host, or the name of the MCP server or peer, that the arguments would go to.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// The size of the arguments in bytes.
+    #[serde(default)]
+    pub bytes: u64,
+    /// What the chat has read that its user did not write, where that is why it is asked.
+    #[serde(default)]
+    pub sources: Vec<String>,
     /// When it was asked.
     pub created_at: Iso,
     /// When it counts as denied.
@@ -484,6 +503,7 @@ impl ChatFrame {
             ChatFrame::ToolCall { .. } => "tool_call",
             ChatFrame::ToolApprovalRequest(_) => "tool_approval_request",
             ChatFrame::ToolApprovalResolved { .. } => "tool_approval_resolved",
+            ChatFrame::GrantWithdrawn { .. } => "grant_withdrawn",
             ChatFrame::PermissionModeChanged { .. } => "permission_mode_changed",
             ChatFrame::PlanningUpdate { .. } => "planning_update",
             ChatFrame::TaskUpdate { .. } => "task_update",

@@ -1,0 +1,58 @@
+//! `/api/threads/{id}/grants`: what was allowed for the rest of a conversation.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use consort_core::chat::{Grant, GrantView};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Site;
+use crate::access::{Caller, Scope};
+use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::problem::{Code, Problem};
+
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/threads/{id}/grants", list)
+            .named(Tag::Threads, "listGrants", "What was allowed for the rest of a conversation")
+            .about(
+                "A grant comes from `allow_for_chat` and covers one tool to one host, as the tool was described \
+                 then: one that is described otherwise is asked about again.",
+            )
+            .needs(Scope::Read)
+            .answers::<Grants>(StatusCode::OK, "The grants, the oldest first.")
+            .fails(&[Code::ThreadNotFound]),
+        delete("/api/threads/{id}/grants/{grant}", withdraw)
+            .named(Tag::Threads, "withdrawGrant", "Take back what was allowed for the rest of a conversation")
+            .needs(Scope::Run)
+            .answers_nothing(StatusCode::NO_CONTENT, "It is asked about again, by the turn that runs too.")
+            .fails(&[Code::ThreadNotFound, Code::GrantNotFound]),
+    ]
+}
+
+/// What was allowed for the rest of a conversation.
+#[derive(Serialize, JsonSchema)]
+struct Grants {
+    grants: Vec<GrantView>,
+}
+
+async fn list(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Json<Grants>, Problem> {
+    let grants = site.server.chats.grants(&caller.0, &id).await?;
+    Ok(Json(Grants { grants: grants.iter().map(Grant::view).collect() }))
+}
+
+async fn withdraw(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Path((id, grant)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    site.server.chats.withdraw(&caller.0, &id, &grant).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,72 @@
+import { ActionIcon, Popover } from '@mantine/core';
+import { IconShieldCheck, IconX } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { get, remove } from '../../api/client';
+import type { Answer } from '../../api/types';
+import { Ago } from '../../ui/Time';
+import { useAction } from '../../ui/useAction';
+import css from './Chat.module.css';
+
+type Grant = Answer<'GET /api/threads/{id}/grants'>['grants'][number];
+
+/** The time until the grants are asked for again: a decision elsewhere adds one. */
+const EVERY_MS = 4_000;
+
+/** What was allowed for a conversation, to be looked at and taken back; nothing while there is none. */
+export function Grants({ thread }: { thread: string }) {
+  const { data } = useQuery({
+    queryKey: ['grants', thread],
+    queryFn: ({ signal }) => get<Answer<'GET /api/threads/{id}/grants'>>(`/api/threads/${thread}/grants`, signal),
+    refetchInterval: EVERY_MS,
+  });
+  const grants = data?.grants ?? [];
+  if (grants.length === 0) return null;
+  return (
+    <Popover position="bottom-end" withinPortal={false}>
+      <Popover.Target>
+        <button type="button" className={css.granted}>
+          <IconShieldCheck size={15} aria-hidden />
+          {grants.length} allowed in this chat
+        </button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <ul className={css.grants} aria-label="Allowed in this chat">
+          {grants.map((grant) => (
+            <Row key={grant.id} thread={thread} grant={grant} />
+          ))}
+        </ul>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function Row({ thread, grant: { id, tool, host, grantedAt } }: { thread: string; grant: Grant }) {
+  const withdraw = useAction('Taking it back', () => remove(`/api/threads/${thread}/grants/${id}`));
+  const what = host ? `${tool} to ${host}` : tool;
+  return (
+    <li>
+      <div>
+        <code>{tool}</code>
+        {host ? (
+          <>
+            {' '}
+            to <code>{host}</code>
+          </>
+        ) : null}
+        <small>
+          allowed <Ago at={grantedAt} />
+        </small>
+      </div>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={`Take back: ${what}`}
+        loading={withdraw.isPending}
+        onClick={() => withdraw.mutate()}
+      >
+        <IconX size={15} />
+      </ActionIcon>
+    </li>
+  );
+}
