@@ -77,7 +77,7 @@ function part(schema) {
 
 /** @param {Schema} schema @returns {string} */
 function typeOf(schema) {
-  const strange = Object.keys(schema).find((keyword) => !KNOWN.has(keyword));
+  const strange = Object.keys(schema).find((keyword) => !KNOWN.has(keyword) && !keyword.startsWith('x-'));
   if (strange) throw new Error(`types.mjs does not know the keyword ${strange} in ${JSON.stringify(schema)}`);
   if (schema.$ref) return named(schema.$ref.split('/').at(-1));
   if ('const' in schema) return literal(schema.const);

@@ -8,6 +8,7 @@ use consort_chat::{Chats, Settings};
 use consort_core::chat::{Mode, Rules};
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
+use consort_core::owner::Owner;
 use consort_log::Log;
 use consort_models::ModelCatalog;
 use consort_net::network::{Dialling, Network, Options};
@@ -31,7 +32,8 @@ const SLOTS: usize = 32;
 /// Starts the server; returns its address.
 pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<()>)> {
     let tool = InstantTool::new(TOOL);
-    let share = Share { name: TOOL.to_owned(), tags: Vec::new(), what: What::Tool(tool.info().clone()) };
+    let share =
+        Share { name: TOOL.to_owned(), tags: Vec::new(), owner: Owner::local(), what: What::Tool(tool.info().clone()) };
     let seams = Seams::new(log, ModelCatalog::default(), Toolbox::default().with(tool)?);
     let catalog = seams.catalog();
     let engine = Engine::limited(seams, Pools { peers: pool(SLOTS), ..Pools::default() });

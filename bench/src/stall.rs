@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
+use consort_core::owner::Owner;
 use consort_http::client;
 use consort_log::{Append, Log, Query, Record, Row, SqliteLog};
 use futures::future::try_join_all;
@@ -72,6 +73,7 @@ async fn large(log: &dyn Log) -> anyhow::Result<()> {
     let row = Row {
         kind: "run".into(),
         status: "DONE".into(),
+        owner: Owner::local(),
         started_at: 0,
         ended_at: Some(0),
         tags: [].into(),

@@ -11,6 +11,7 @@ use consort_core::compile::{Catalog, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::{Event, EventKind};
 use consort_core::message::Outcome;
+use consort_core::owner::Owner;
 use consort_log::{Log, Query};
 use consort_models::{Line, ScriptedModel};
 use consort_net::memory::{Weather, Wires};
@@ -107,14 +108,14 @@ impl Town {
             let mut links = JoinSet::new();
             while let Some(connection) = calls.recv().await {
                 let network = answers.clone();
-                links.spawn(async move { network.answer(connection).await });
+                links.spawn(async move { network.answer(connection, Owner::peer("local")).await });
             }
         });
         Life { engine, catalog, _links: (network.dial(), answering), network }
     }
 
     fn shares(&self) -> Vec<Share> {
-        let share = |name: &str, what| Share { name: name.to_owned(), tags: Vec::new(), what };
+        let share = |name: &str, what| Share { name: name.to_owned(), tags: Vec::new(), owner: Owner::local(), what };
         let tools = self.tools.iter().map(|tool| share(&tool.info().name, What::Tool(tool.info().clone())));
         let cook = Draft { description: "Cook {context}".to_owned(), ..task("cook", &["pay"]) };
         tools.chain([share("cook", What::Task(Box::new(cook)))]).collect()

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_log::{Append, Error, Log, Query, Record, Row};
 use consort_tools::words::{likeness, scores};
 use serde::{Deserialize, Serialize};
@@ -170,6 +171,7 @@ fn append(owner: &str, fact: &Fact) -> Result<Append, Error> {
         kind: KIND.into(),
         status: "OPEN".into(),
         started_at: fact.at,
+        owner: Owner::local(),
         ended_at: None,
         tags: [("owner".to_owned(), owner.to_owned())].into(),
         body,

@@ -7,6 +7,7 @@ use consort_core::chat::{Grant, MiningCost, Mode, Say};
 use consort_core::event::End;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_core::run::Run;
 use consort_core::view::Damage;
 use consort_log::{Append, Error, Log, Query, Record, Row, Seq};
@@ -229,6 +230,7 @@ impl Thread {
             kind: KIND.into(),
             status: "OPEN".into(),
             started_at: self.updated_at,
+            owner: Owner::local(),
             ended_at: None,
             tags: [("owner".to_owned(), self.owner.clone())].into(),
             body: serde_json::to_string(self).map_err(unwritable)?.into(),

@@ -84,7 +84,7 @@ pub use consort_core::spec::{
 pub use consort_models::{DemoModel, Line, ScriptedModel};
 pub use consort_runtime::limits::{Rate, parse_rate};
 #[cfg(feature = "serve")]
-pub use consort_server::access::Scope;
+pub use consort_server::access::{Scope, Sees};
 pub use consort_tools::{Calculator, DateTime, DynamicToolProvider, Json, Pipeline, PipelineError, ScriptedTool, Step};
 
 /// The traits behind models and tools, for those you write yourself. To make a tool

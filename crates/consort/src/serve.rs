@@ -11,9 +11,10 @@ use consort_core::chat::Rules;
 use consort_core::compile::Catalog;
 use consort_core::draft;
 use consort_core::own_tool::OwnTool;
+use consort_core::owner::Owner;
 use consort_net::serve::Serve;
 use consort_net::share::PeerRunFactory;
-use consort_server::access::{Access, Key, Reach, Scope};
+use consort_server::access::{Access, Key, Reach, Scope, Sees};
 use consort_server::{DIRECT, Server, Terms, bind};
 use consort_tools::Workspace;
 use tokio::net::ToSocketAddrs;
@@ -47,6 +48,8 @@ use crate::share::Shown;
 pub struct ServerBuilder {
     ensemble: Ensemble,
     keys: Vec<Key>,
+    /// The reason why a key cannot be used.
+    wrong_key: Option<String>,
     origins: Vec<String>,
     direct: Vec<Permission>,
     drain_timeout: Option<Duration>,
@@ -107,6 +110,7 @@ impl Ensemble {
         ServerBuilder {
             ensemble: self.clone(),
             keys: Vec::new(),
+            wrong_key: None,
             origins: Vec::new(),
             direct: DIRECT.to_vec(),
             drain_timeout: None,
@@ -119,9 +123,40 @@ impl Ensemble {
 }
 
 impl ServerBuilder {
-    /// Admits clients with this key; once there is a key, every client needs one.
-    pub fn api_key(mut self, name: &str, key: &str, scopes: &[Scope]) -> ServerBuilder {
-        self.keys.push(Key::new(name, key, scopes));
+    /// Admits clients with this key; once there is a key, every client needs one. The runs it begins are seen by
+    /// this key alone, and by those with the scope `admin`.
+    pub fn api_key(self, name: &str, key: &str, scopes: &[Scope]) -> ServerBuilder {
+        self.keyed(name, Key::new(name, key, scopes))
+    }
+
+    /// Admits clients with this key, whose runs belong to an owner that other keys may share.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Scope, Sees, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write a greeting")).build()?;
+    /// let served = ensemble
+    ///     .server()
+    ///     .api_key_of("team-a", Sees::Own, "ci", "a secret of your own", &[Scope::Run])
+    ///     .api_key_of("team-a", Sees::Own, "ann", "another secret", &[Scope::Run, Scope::Review])
+    ///     .serve("127.0.0.1:0")
+    ///     .await?;
+    /// # served.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn api_key_of(self, owner: &str, sees: Sees, name: &str, key: &str, scopes: &[Scope]) -> ServerBuilder {
+        let made = Owner::named(owner).map(|owner| Key::of(owner, (name, key), scopes));
+        self.keyed(name, made.map(|key| Key { sees, ..key }))
+    }
+
+    fn keyed(mut self, name: &str, key: Result<Key, String>) -> ServerBuilder {
+        match key {
+            Ok(key) => self.keys.push(key),
+            Err(reason) => self.wrong_key = Some(format!("the owner of the key '{name}' {reason}")),
+        }
         self
     }
 
@@ -213,6 +248,9 @@ impl ServerBuilder {
     /// The server, for programs that listen by themselves. Peers can use what is
     /// shared from now on; on this machine alone unless its `access` is changed.
     pub fn unbound(self) -> Result<Server, Error> {
+        if let Some(reason) = self.wrong_key {
+            return Err(Error::Serve(reason));
+        }
         let Ensemble { engine, template, catalog, shown, .. } = self.ensemble.clone();
         let Shown { network, shares, max_concurrent, .. } = &*shown;
         let template = draft::Ensemble::clone(&template);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::mistake::{Code, Mistake};
+use consort_core::owner::Owner;
 use consort_net::network::{Network, Options};
 use consort_net::share::{Share, What};
 use consort_net::transport::{Address, WebSockets};
@@ -44,6 +45,8 @@ struct SharedItem {
     /// What it is called here.
     target: String,
     tags: Vec<String>,
+    /// Who sees what others use it for.
+    owner: Owner,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,6 +107,15 @@ impl EnsembleBuilder {
         self.share(Kind::Tool, (name, tool), tags)
     }
 
+    /// Sets the owner of a shared task or tool, by the name that others use: its keys see the work of others and
+    /// decide its reviews. `local` unless told.
+    #[must_use]
+    pub fn share_owner(mut self, name: &str, owner: &Owner) -> EnsembleBuilder {
+        let shared = self.sharing.items.iter_mut().filter(|item| item.name == name);
+        shared.for_each(|item| item.owner = owner.clone());
+        self
+    }
+
     /// Says at once how it appears to others, and who they are; peers that are
     /// named one by one come after those.
     #[must_use]
@@ -142,7 +154,8 @@ impl EnsembleBuilder {
         tags: impl IntoIterator<Item = &'a str>,
     ) -> EnsembleBuilder {
         let tags = tags.into_iter().map(str::to_owned).collect();
-        self.sharing.items.push(SharedItem { kind, name: name.to_owned(), target: target.to_owned(), tags });
+        let (name, target, owner) = (name.to_owned(), target.to_owned(), Owner::local());
+        self.sharing.items.push(SharedItem { kind, name, target, tags, owner });
         self
     }
 }
@@ -159,7 +172,7 @@ impl Sharing {
     /// Returns all shared capabilities, or their mistakes.
     pub(crate) fn shares(&self, ensemble: &Ensemble, catalog: &Catalog) -> Result<Vec<Share>, Vec<Mistake>> {
         let (mut shares, mut mistakes) = (Vec::<Share>::new(), Vec::new());
-        for SharedItem { kind, name, target, tags } in &self.items {
+        for SharedItem { kind, name, target, tags, owner } in &self.items {
             let what = match kind {
                 Kind::Tool => catalog.tools.iter().find(|tool| tool.name == *target).cloned().map(What::Tool),
                 Kind::Task => {
@@ -171,7 +184,9 @@ impl Sharing {
                 Some(_) if shares.iter().any(|share| share.name == *name) => {
                     mistakes.push(kind.mistake(format!("something else is shared as '{name}'")));
                 }
-                Some(what) => shares.push(Share { name: name.clone(), tags: tags.clone(), what }),
+                Some(what) => {
+                    shares.push(Share { name: name.clone(), tags: tags.clone(), owner: owner.clone(), what });
+                }
                 None => mistakes.push(kind.unknown(target, ensemble, catalog)),
             }
         }

@@ -12,6 +12,7 @@ use crate::decisions::answer::{Completeness, Sequel};
 use crate::decisions::chore::Chore;
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, Outcome, Part, Reply, Spent, Usage};
+use crate::owner::Owner;
 use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::requests::spec::{OnTimeout, Spec};
 use crate::schema::Schema;
@@ -59,6 +60,8 @@ pub enum EventKind {
         belt: Belt,
         #[serde(default, skip_serializing_if = "is_zero")]
         copied: u64,
+        #[serde(default, skip_serializing_if = "Owner::is_local")]
+        owner: Owner,
     },
     /// A process took ownership of the run; calls that the previous owner had under way are orphaned.
     RunAdopted { epoch: u64 },

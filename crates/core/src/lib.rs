@@ -17,7 +17,8 @@
 //!
 //! All of them speak in an [`id`] (a place in a run), [`text`], [`time`],
 //! [`message`]s and [`event`]s, the only thing stored, with the [`cause`] where
-//! something failed; a [`schema`] is what a value must look like.
+//! something failed; a [`schema`] is what a value must look like; an [`owner`] is
+//! whose run it is.
 
 pub mod cause;
 pub mod chat;
@@ -25,6 +26,7 @@ mod decisions;
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod owner;
 mod requests;
 pub mod schema;
 mod shown;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consort_core::owner::Owner;
 use futures::future::try_join_all;
 
 use super::{Append, Error, Log, MemoryLog, Order, Query, Record, Row, Seq, SqliteLog};
@@ -16,7 +17,7 @@ fn logs() -> (tempfile::TempDir, Vec<Arc<dyn Log>>) {
 
 pub(super) fn row() -> Row {
     let (kind, status, body) = ("run".into(), "RUNNING".into(), "{}".into());
-    Row { kind, status, started_at: 0, ended_at: None, tags: BTreeMap::new(), body }
+    Row { kind, status, owner: Owner::local(), started_at: 0, ended_at: None, tags: BTreeMap::new(), body }
 }
 
 pub(super) fn record(body: &str) -> Record {
@@ -113,7 +114,7 @@ async fn a_claimed_key_names_its_holder_and_writes_nothing() {
     }
 }
 
-/// Writes five streams: start, end, status, kind and tags of each.
+/// Writes five streams: start, end, status, kind and tags of each. Tags name the owner of those that have one.
 async fn fill(log: &dyn Log) {
     let rows = [
         ("a", 10, None, "RUNNING", "run", tags(&[("team", "red"), ("env", "test")])),
@@ -126,7 +127,8 @@ async fn fill(log: &dyn Log) {
         // The list is read from the last row a stream was given, so two are written.
         log.append(append(name, 0, &["0"])).await.unwrap();
         let (kind, status, body) = (kind.into(), status.into(), format!("\"{name}\"").into());
-        let row = Row { kind, status, started_at, ended_at, tags, body };
+        let owner = tags.get("team").map_or(Owner::local(), |team| Owner::named(team).unwrap());
+        let row = Row { kind, status, owner, started_at, ended_at, tags, body };
         log.append(Append { row, ..append(name, 1, &["1"]) }).await.unwrap();
     }
 }
@@ -141,6 +143,10 @@ async fn a_query_combines_its_conditions() {
         (Query { stream: Some("c".into()), ..all() }, "c"),
         (Query { stream: Some("d".into()), ..run() }, ""),
         (Query { status: Some("DONE".into()), ..all() }, "e b"),
+        (Query { owner: Some(Owner::stored("red")), ..all() }, "c a d"),
+        (Query { owner: Some(Owner::stored("red")), ..run() }, "c a"),
+        (Query { owner: Some(Owner::local()), ..all() }, "e"),
+        (Query { owner: Some(Owner::stored("re")), ..all() }, ""),
         (Query { ended: Some(true), ..run() }, "e c b"),
         (Query { ended: Some(false), ..run() }, "a"),
         (Query { tags: vec![tag("team", Some("red"))], ..all() }, "c a d"),

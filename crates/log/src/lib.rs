@@ -20,6 +20,7 @@ pub use memory::MemoryLog;
 pub use sqlite::{Fault, Lost, Options, SqliteLog};
 
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
@@ -68,6 +69,8 @@ pub struct Row {
     pub kind: Arc<str>,
     /// The status that people see (`RUNNING`, …).
     pub status: Arc<str>,
+    /// The owner that sees the stream; `local` for streams that belong to nobody.
+    pub owner: Owner,
     /// The start time.
     pub started_at: Millis,
     /// The end time; absent while the stream may still grow.
@@ -89,6 +92,8 @@ pub struct Query {
     pub claim: Option<String>,
     /// The status of the streams.
     pub status: Option<String>,
+    /// The owner that sees the streams.
+    pub owner: Option<Owner>,
     /// Whether to list only ended streams (true), or only unended ones (false).
     pub ended: Option<bool>,
     /// The tags that the streams must all have; a tag without a value matches any.

@@ -141,6 +141,7 @@ fn matches(query: &Query, name: &str, row: &Row) -> bool {
     same(&query.kind, &row.kind)
         && same(&query.stream, name)
         && same(&query.status, &row.status)
+        && query.owner.as_ref().is_none_or(|owner| *owner == row.owner)
         && query.ended.is_none_or(|ended| ended == row.ended_at.is_some())
         && query.tags.iter().all(tagged)
 }

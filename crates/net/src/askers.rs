@@ -8,10 +8,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use crate::work::RequestName;
+
 /// The requests that have a waiting requester, or had one until recently.
 #[derive(Default)]
 pub(crate) struct Askers {
-    requests: Mutex<HashMap<String, Waiting>>,
+    requests: Mutex<HashMap<RequestName, Waiting>>,
     /// Notified when a requester has left.
     left: Notify,
 }
@@ -25,7 +27,7 @@ struct Waiting {
 /// A requester that waits for a request until this is dropped.
 pub(crate) struct Asker {
     askers: Arc<Askers>,
-    request: String,
+    request: RequestName,
     patience: Option<Duration>,
     answered: bool,
 }
@@ -33,23 +35,23 @@ pub(crate) struct Asker {
 impl Askers {
     /// Registers a requester of a request. After the last one has
     /// left, the request stays for `patience`; absent: to its end.
-    pub(crate) fn join(self: &Arc<Askers>, request: &str, patience: Option<Duration>) -> Asker {
+    pub(crate) fn join(self: &Arc<Askers>, request: &RequestName, patience: Option<Duration>) -> Asker {
         let mut requests = self.requests();
-        let waiting = requests.entry(request.to_owned()).or_insert(Waiting { askers: 0, until: None });
+        let waiting = requests.entry(request.clone()).or_insert(Waiting { askers: 0, until: None });
         waiting.askers += 1;
         waiting.until = None;
-        Asker { askers: self.clone(), request: request.to_owned(), patience, answered: false }
+        Asker { askers: self.clone(), request: request.clone(), patience, answered: false }
     }
 
     /// Adds a request that was under way before anyone could wait for it here.
-    pub(crate) fn found(&self, request: &str, patience: Duration) {
+    pub(crate) fn found(&self, request: RequestName, patience: Duration) {
         let until = Some(Instant::now() + patience);
-        self.requests().entry(request.to_owned()).or_insert(Waiting { askers: 0, until });
+        self.requests().entry(request).or_insert(Waiting { askers: 0, until });
         self.left.notify_one();
     }
 
     /// Returns the abandoned requests, once there are any.
-    pub(crate) async fn unwanted(&self) -> Vec<String> {
+    pub(crate) async fn unwanted(&self) -> Vec<RequestName> {
         loop {
             let first = self.requests().values().filter_map(|waiting| waiting.until).min();
             match first {
@@ -63,12 +65,12 @@ impl Askers {
         }
     }
 
-    fn take(&self, now: Instant) -> Vec<String> {
+    fn take(&self, now: Instant) -> Vec<RequestName> {
         let over = |waiting: &mut Waiting| waiting.until.is_some_and(|until| until <= now);
         self.requests().extract_if(|_, waiting| over(waiting)).map(|(request, _)| request).collect()
     }
 
-    fn requests(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
+    fn requests(&self) -> MutexGuard<'_, HashMap<RequestName, Waiting>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,18 +4,27 @@
 use std::collections::{BTreeMap, HashMap};
 
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 
 use crate::wire::{CachePolicy, Response, TaskRequest};
 
 /// The maximum number of cached answers; the oldest is removed first.
 const ANSWERS_MAX: usize = 1000;
 
-/// Answers by task and key.
+/// Answers by requester, task and key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cache {
-    answers: HashMap<(String, String), Answer>,
-    order: BTreeMap<u64, (String, String)>,
+    answers: HashMap<Key, Answer>,
+    order: BTreeMap<u64, Key>,
     next: u64,
+}
+
+/// The place of an answer: keys are each requester's own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    by: Owner,
+    task: String,
+    key: String,
 }
 
 #[derive(Clone, Debug)]
@@ -27,14 +36,14 @@ struct Answer {
 
 impl Cache {
     /// Returns an earlier answer, if the request accepts one and it is not too old.
-    pub(crate) fn find(&self, request: &TaskRequest, now: Millis) -> Option<Response> {
-        let key = key(request).filter(|_| request.cache_policy == Some(CachePolicy::UseCached))?;
+    pub(crate) fn find(&self, by: &Owner, request: &TaskRequest, now: Millis) -> Option<Response> {
+        let key = key(by, request).filter(|_| request.cache_policy == Some(CachePolicy::UseCached))?;
         self.answers.get(&key).filter(|answer| now < answer.until).map(|answer| answer.response.clone())
     }
 
     /// Stores an answer for as long as the requester says, whatever its status.
-    pub(crate) fn keep(&mut self, request: &TaskRequest, response: &Response, now: Millis) {
-        let (Some(key), Some(age)) = (key(request), request.max_age) else { return };
+    pub(crate) fn keep(&mut self, (by, request): (&Owner, &TaskRequest), response: &Response, now: Millis) {
+        let (Some(key), Some(age)) = (key(by, request), request.max_age) else { return };
         let until = now.saturating_add(u64::try_from(age.0.as_millis()).unwrap_or(u64::MAX));
         self.next += 1;
         let answer = Answer { response: response.clone(), until, number: self.next };
@@ -50,6 +59,7 @@ impl Cache {
     }
 }
 
-fn key(request: &TaskRequest) -> Option<(String, String)> {
-    request.cache_key.as_ref().map(|key| (request.task.clone(), key.clone()))
+fn key(by: &Owner, request: &TaskRequest) -> Option<Key> {
+    let key = request.cache_key.clone()?;
+    Some(Key { by: by.clone(), task: request.task.clone(), key })
 }

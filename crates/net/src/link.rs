@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
+use consort_core::owner::Owner;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, SinkExt, StreamExt};
@@ -36,7 +37,8 @@ pub(crate) async fn keep(network: Network, peer: String, address: Address) {
     loop {
         match open(&network, &address).await {
             Ok((connection, hello)) => {
-                let refused = session(&network, connection, hello, Side::Dialled(peer.clone())).await;
+                let side = (Side::Dialled(peer.clone()), Owner::peer(&peer));
+                let refused = session(&network, connection, hello, side).await;
                 failures = if refused.is_some() { failures + 1 } else { 0 };
                 network.trouble(&peer, refused.unwrap_or_else(|| "the connection broke".to_owned()));
             }
@@ -72,7 +74,7 @@ async fn open(network: &Network, address: &Address) -> Result<(Connection, Hello
 }
 
 /// Serves an incoming connection: exchanges introductions, then runs the link.
-pub(crate) async fn answer(network: &Network, mut connection: Connection) {
+pub(crate) async fn answer(network: &Network, mut connection: Connection, by: Owner) {
     let hello = Frame::Hello(network.introduction()).text();
     if connection.outgoing.send(hello).await.is_err() {
         return;
@@ -81,13 +83,19 @@ pub(crate) async fn answer(network: &Network, mut connection: Connection) {
     if let Some(Frame::PeerHello(hello)) = first
         && hello.refusal().is_none()
     {
-        let _refused = session(network, connection, hello, Side::Accepted).await;
+        let _refused = session(network, connection, hello, (Side::Accepted, by)).await;
     }
 }
 
 /// Runs a link until it breaks, the peer has been silent for too long,
-/// or the peer refuses to listen; returns the reason of a refusal.
-pub(crate) async fn session(network: &Network, connection: Connection, hello: Hello, side: Side) -> Option<String> {
+/// or the peer refuses to listen; returns the reason of a refusal. The
+/// work that the peer requests belongs to `by`.
+pub(crate) async fn session(
+    network: &Network,
+    connection: Connection,
+    hello: Hello,
+    (side, by): (Side, Owner),
+) -> Option<String> {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
     let (lease, frame_max) = (hello.lease(network.options().lease), hello.frame_max());
@@ -99,7 +107,7 @@ pub(crate) async fn session(network: &Network, connection: Connection, hello: He
     }
     let joined = refused.is_none().then(|| network.join(side, hello, outbox.clone()));
     let joined = joined.as_ref();
-    let replies = Replies { outbox: outbox.clone(), patience: Some(lease * ORPHAN_LEASES), frame_max };
+    let replies = Replies { outbox: outbox.clone(), by, patience: Some(lease * ORPHAN_LEASES), frame_max };
     tokio::select! {
         () = write(outgoing, parcels) => None,
         refused = read(network, joined, incoming, (replies, lease * 2)) => refused,
@@ -108,10 +116,10 @@ pub(crate) async fn session(network: &Network, connection: Connection, hello: He
 }
 
 /// Serves the connection of a client that is not an ensemble: it may be silent.
-pub(crate) async fn attend(network: &Network, connection: Connection) {
+pub(crate) async fn attend(network: &Network, connection: Connection, by: Owner) {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
-    let replies = Replies { outbox, patience: None, frame_max: Hello::default().frame_max() };
+    let replies = Replies { outbox, by, patience: None, frame_max: Hello::default().frame_max() };
     tokio::select! {
         () = write(outgoing, parcels) => {}
         _refused = read(network, None, incoming, (replies, Duration::MAX)) => {}
@@ -184,7 +192,7 @@ async fn take(
         Frame::ToolResponse(response) => answered(joined, CapabilityKind::Tool, response),
         Frame::RequestCancel(cancel) => {
             if let Some(work) = network.work() {
-                let cancelled = work.cancel(&cancel.request_id);
+                let cancelled = work.cancel(replies.named(&cancel.request_id));
                 served.push(Box::pin(cancelled.map(|()| String::new())));
             }
         }

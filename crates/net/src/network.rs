@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use consort_core::dynamic::NETWORK;
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_log::clock::Clock;
 use consort_tools::busy;
 use consort_tools::{Account, DynamicToolProvider, Tool};
@@ -157,19 +158,20 @@ impl Network {
         Dialling(dials)
     }
 
-    /// Sends hello over an incoming connection and runs the link until it ends.
-    pub async fn answer(&self, connection: Connection) {
-        link::answer(self, connection).await;
+    /// Sends hello over an incoming connection and runs the link until it ends. The work that is requested over it
+    /// belongs to `by`, here and below.
+    pub async fn answer(&self, connection: Connection, by: Owner) {
+        link::answer(self, connection, by).await;
     }
 
     /// Runs a link that a peer opened, until it ends.
-    pub async fn accept(&self, connection: Connection, hello: Hello) {
-        let _refused = link::session(self, connection, hello, Side::Accepted).await;
+    pub async fn accept(&self, connection: Connection, hello: Hello, by: Owner) {
+        let _refused = link::session(self, connection, hello, (Side::Accepted, by)).await;
     }
 
     /// Serves the requests of a client that is not an ensemble, until it disconnects.
-    pub async fn attend(&self, connection: Connection) {
-        link::attend(self, connection).await;
+    pub async fn attend(&self, connection: Connection, by: Owner) {
+        link::attend(self, connection, by).await;
     }
 
     /// Stops accepting work for peers, and tells them so.

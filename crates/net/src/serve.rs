@@ -10,6 +10,7 @@ use std::time::Duration;
 use consort_core::compile::Compiled;
 use consort_core::decide::Command;
 use consort_core::event::{CancelMode, End};
+use consort_core::owner::Sight;
 use consort_core::run::Run;
 use consort_core::spec::{Asked, Kind};
 use consort_log as log;
@@ -24,7 +25,7 @@ use crate::cache::Cache;
 use crate::progress;
 use crate::share::{PeerRunFactory, Share};
 use crate::wire::{Accepted, Capability, Frame, Response, Route, Span, Spent, Status, WEBSOCKET};
-use crate::work::{Load, Replies, Request, Work};
+use crate::work::{Load, Replies, Request, RequestName, Work};
 
 /// The maximum number of requests that wait for a slot; more are rejected.
 const QUEUED_MAX: usize = 1024;
@@ -66,7 +67,7 @@ struct Inner {
     cache: Mutex<Cache>,
     /// Requests that were withdrawn, the latest last: a withdrawal
     /// may arrive before the request it concerns is stored.
-    withdrawn: Mutex<VecDeque<String>>,
+    withdrawn: Mutex<VecDeque<RequestName>>,
     /// The requesters that wait.
     askers: Arc<Askers>,
 }
@@ -133,7 +134,7 @@ impl Serve {
     async fn work(&self, request: &Request, replies: &Replies) -> Response {
         let now = self.inner.engine.seams().clock.now();
         let cached = match request {
-            Request::Task(task) => self.cache().find(task, now),
+            Request::Task(task) => self.cache().find(&replies.by, task, now),
             Request::Tool(_) => None,
         };
         let id = request.id();
@@ -141,7 +142,7 @@ impl Serve {
             accept(request, 0, replies).await;
             return Response { request_id: id.to_owned(), ..response };
         }
-        let asker = self.inner.askers.join(id, replies.patience);
+        let asker = self.inner.askers.join(&replies.named(id), replies.patience);
         let began = Instant::now();
         let begun = self.begin(request, replies).await;
         let response = match begun {
@@ -150,7 +151,7 @@ impl Serve {
         };
         asker.answered();
         if let Request::Task(task) = request {
-            self.cache().keep(task, &response, now);
+            self.cache().keep((&replies.by, task), &response, now);
         }
         response
     }
@@ -158,7 +159,8 @@ impl Serve {
     /// Returns the run of the request: a new one, or the one that performed or performs it already.
     async fn begin(&self, request: &Request, replies: &Replies) -> Result<Arc<str>, Response> {
         let (id, engine) = (request.id(), &self.inner.engine);
-        let claim = claim(id);
+        let name = replies.named(id);
+        let claim = name.claim();
         let route = match request {
             Request::Task(task) => &task.route,
             Request::Tool(tool) => &tool.route,
@@ -176,12 +178,13 @@ impl Serve {
                 return Err(Response::failed(id, why));
             }
         };
-        match engine.submit(NewRun::new(compiled).claiming([claim])).await {
+        let on_behalf = engine.seen_with(Sight::All(name.by.clone()));
+        match on_behalf.submit(NewRun::new(compiled).claiming([claim])).await {
             Ok(run) => {
                 let position = engine.queue_position(&run).unwrap_or(0);
                 accept(request, position as u64, replies).await;
-                if self.is_withdrawn(id) {
-                    self.clone().stop(id.to_owned(), ASKER).await;
+                if self.is_withdrawn(&name) {
+                    self.clone().stop(name, ASKER).await;
                 }
                 Ok(run)
             }
@@ -229,7 +232,7 @@ impl Serve {
         let response = match timeout(left, self.watched(request, run, replies)).await {
             Ok(response) => response,
             Err(_elapsed) => {
-                self.clone().stop(request.id().to_owned(), LATE).await;
+                self.clone().stop(replies.named(request.id()), LATE).await;
                 self.outcome(request.id(), run).await
             }
         };
@@ -271,9 +274,9 @@ impl Serve {
     async fn tend(self) {
         self.find_unfinished().await;
         loop {
-            for request_id in self.inner.askers.unwanted().await {
-                tracing::info!(request_id, "nobody waits for this any more");
-                self.clone().stop(request_id, NOBODY).await;
+            for request in self.inner.askers.unwanted().await {
+                tracing::info!(request_id = request.id, by = %request.by, "nobody waits for this any more");
+                self.clone().stop(request, NOBODY).await;
             }
         }
     }
@@ -290,35 +293,36 @@ impl Serve {
             let Ok(run) = self.inner.engine.run(&run).await else { continue };
             let asked = run.spec().origin.as_ref().and_then(|origin| origin.asked.as_ref());
             if let Some((id, patience_ms)) = asked.and_then(|asked| Some((&asked.id, asked.patience_ms?))) {
-                self.inner.askers.found(id, Duration::from_millis(patience_ms));
+                let name = RequestName { by: run.owner().clone(), id: id.clone() };
+                self.inner.askers.found(name, Duration::from_millis(patience_ms));
             }
         }
     }
 
-    fn is_withdrawn(&self, id: &str) -> bool {
-        self.withdrawn().iter().any(|withdrawn| withdrawn == id)
+    fn is_withdrawn(&self, name: &RequestName) -> bool {
+        self.withdrawn().contains(name)
     }
 
-    fn withdrawn(&self) -> MutexGuard<'_, VecDeque<String>> {
+    fn withdrawn(&self) -> MutexGuard<'_, VecDeque<RequestName>> {
         self.inner.withdrawn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn withdraw(&self, id: &str) {
+    fn withdraw(&self, name: RequestName) {
         let mut withdrawn = self.withdrawn();
         if withdrawn.len() >= WITHDRAWN_MAX {
             withdrawn.pop_front();
         }
-        withdrawn.push_back(id.to_owned());
+        withdrawn.push_back(name);
     }
 
-    async fn stop(self, request_id: String, by: &str) {
+    async fn stop(self, request: RequestName, by: &str) {
         let command = Command::Cancel { mode: CancelMode::Now, by: by.to_owned() };
-        match self.inner.engine.holder(&claim(&request_id)).await {
+        match self.inner.engine.holder(&request.claim()).await {
             Ok(Some(run)) => {
                 let _over = self.inner.engine.command(&run, command).await;
             }
             Ok(None) => {}
-            Err(error) => tracing::warn!(request_id, %error, "cannot look up what is to be cancelled"),
+            Err(error) => tracing::warn!(request_id = request.id, %error, "cannot look up what is to be cancelled"),
         }
     }
 }
@@ -342,15 +346,10 @@ impl Work for Serve {
         self.inner.draining.store(true, Ordering::Release);
     }
 
-    fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()> {
-        self.withdraw(request_id);
-        Box::pin(self.clone().stop(request_id.to_owned(), ASKER))
+    fn cancel(&self, request: RequestName) -> BoxFuture<'static, ()> {
+        self.withdraw(request.clone());
+        Box::pin(self.clone().stop(request, ASKER))
     }
-}
-
-/// Returns the key of a request in the log.
-fn claim(request_id: &str) -> String {
-    format!("peer-request/{request_id}")
 }
 
 /// Sends the acceptance of a task; a tool call gets only its answer.

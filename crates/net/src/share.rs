@@ -8,6 +8,7 @@ use consort_core::budget::Limits;
 use consort_core::catalog::{Belt, EffectClass, Models, ToolInfo};
 use consort_core::compile::{Catalog, Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request as Submission};
+use consort_core::owner::Owner;
 use consort_core::queue::Priority;
 use consort_core::spec::{Kind, Origin, Spec, Task};
 use consort_core::template;
@@ -26,6 +27,8 @@ pub struct Share {
     pub name: String,
     /// The tags of the capability.
     pub tags: Vec<String>,
+    /// The owner that sees the work it is used for, and decides its reviews.
+    pub owner: Owner,
     /// The shared task or tool.
     pub what: What,
 }
@@ -87,7 +90,7 @@ impl PeerRunFactory {
     /// Returns the run that performs a shared task; the error says why there is none.
     pub(crate) fn task(&self, request: &TaskRequest) -> Result<Compiled, String> {
         let share = self.find(&request.task, |what| matches!(what, What::Task(_)));
-        let Some(Share { what: What::Task(draft), .. }) = share else {
+        let Some(Share { what: What::Task(draft), owner, .. }) = share else {
             return Err(format!("Unknown shared task: {}", request.task));
         };
         let context = request.context.clone().unwrap_or_default();
@@ -101,14 +104,15 @@ impl PeerRunFactory {
         compiled.spec.limits = within(compiled.spec.limits, request.route.budget, request.deadline.map(|span| span.0));
         compiled.spec.kind = Kind::Peer;
         compiled.spec.traceparent = request.trace_context.as_ref().map(|trace| trace.traceparent.clone());
-        compiled.spec.origin = Some(origin(&request.route, &request.from, request.priority.unwrap_or_default()));
+        let priority = request.priority.unwrap_or_default();
+        compiled.spec.origin = Some(origin(&request.route, &request.from, priority, owner));
         Ok(compiled)
     }
 
     /// Returns the run that calls a shared tool; the error says why there is none.
     pub(crate) fn tool(&self, request: &ToolRequest) -> Result<Compiled, String> {
         let share = self.find(&request.tool, |what| matches!(what, What::Tool(_)));
-        let Some(Share { what: What::Tool(tool), .. }) = share else {
+        let Some(Share { what: What::Tool(tool), owner, .. }) = share else {
             return Err(format!("Unknown shared tool: {}", request.tool));
         };
         let args = arguments(tool, request.input.as_ref())?;
@@ -127,7 +131,7 @@ impl PeerRunFactory {
             tasks: vec![task],
             limits,
             traceparent: request.trace_context.as_ref().map(|trace| trace.traceparent.clone()),
-            origin: Some(origin(&request.route, &request.from, Priority::Normal)),
+            origin: Some(origin(&request.route, &request.from, Priority::Normal, owner)),
             ..Spec::default()
         };
         let belt = Belt::from([(tool.name.clone(), tool.clone())]);
@@ -162,9 +166,9 @@ fn within(own: Limits, given: Option<Allowance>, patience: Option<std::time::Dur
 }
 
 /// Returns the origin of a request; one without a route came from its sender.
-fn origin(route: &Route, from: &str, priority: Priority) -> Arc<Origin> {
+fn origin(route: &Route, from: &str, priority: Priority, host: &Owner) -> Arc<Origin> {
     let ancestors = if route.ancestors.is_empty() { vec![from.to_owned()] } else { route.ancestors.clone() };
-    Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority, asked: None })
+    Arc::new(Origin { ancestors, hops: route.hops.unwrap_or(u32::MAX), priority, host: host.clone(), asked: None })
 }
 
 /// Returns the arguments of a shared tool. A peer may leave the input out: it is an empty text for a tool

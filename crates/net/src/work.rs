@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use consort_core::owner::Owner;
 use futures::future::BoxFuture;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -10,6 +11,24 @@ use tokio::sync::mpsc;
 use crate::fit::fit;
 use crate::links::Parcel;
 use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, Span, TaskRequest, ToolRequest};
+
+/// The name of a request: ids are each requester's own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RequestName {
+    /// The owner of the requested work, which stands for the key that the requester sent.
+    pub by: Owner,
+    /// The id that the requester gave it.
+    pub id: String,
+}
+
+impl RequestName {
+    /// Returns the key of the request in the log. Its first part says where the second ends, because owners and ids
+    /// may hold any character.
+    pub(crate) fn claim(&self) -> String {
+        let by = self.by.as_str();
+        format!("peer-request/{}/{by}/{}", by.len(), self.id)
+    }
+}
 
 /// A request of a peer.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +111,8 @@ impl Request {
 #[derive(Clone)]
 pub struct Replies {
     pub(crate) outbox: mpsc::Sender<Parcel>,
+    /// The owner of the work that is requested over the link.
+    pub(crate) by: Owner,
     /// The time for which work goes on when the link is gone and
     /// the work has not been requested again; absent: to its end.
     pub(crate) patience: Option<Duration>,
@@ -100,6 +121,11 @@ pub struct Replies {
 }
 
 impl Replies {
+    /// Returns the name of a request of this link.
+    pub(crate) fn named(&self, id: &str) -> RequestName {
+        RequestName { by: self.by.clone(), id: id.to_owned() }
+    }
+
     /// Sends a frame, shortened to the size that the other
     /// side accepts; it is dropped when the link is gone.
     pub async fn send(&self, frame: Frame) {
@@ -153,5 +179,5 @@ pub trait Work: Send + Sync + 'static {
     fn drain(&self);
 
     /// Stops work that is no longer wanted.
-    fn cancel(&self, request_id: &str) -> BoxFuture<'static, ()>;
+    fn cancel(&self, request: RequestName) -> BoxFuture<'static, ()>;
 }

@@ -9,6 +9,7 @@ mod export;
 mod fork;
 mod inspect;
 mod new_run;
+mod sight;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,22 +17,24 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use consort_core::decide::{Command, Refused};
 use consort_core::event::Event;
+use consort_core::owner::{Owner, Sight};
 use consort_core::queue::Priority;
 use consort_core::run::Run;
 use consort_core::spec::Kind;
 use consort_log::damage::Damage;
-use consort_log::{self as log, Order, Page, Query, Seq};
+use consort_log::{self as log, Order, Query, Seq};
 use futures::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 pub use self::direct::{DirectAnswer, DirectCall};
 pub use self::erase::Removal;
+pub use self::export::SeenTraces;
 pub use self::new_run::NewRun;
 
 use crate::admission::{Admission, Keep, Load, Pools};
 use crate::effects::Seams;
-use crate::feed::{Feed, FeedSender};
+use crate::feed::{Feed, FeedSender, Publisher};
 use crate::meters::Meters;
 use crate::ring::{Frame, Listener, Ring};
 use crate::room::Room;
@@ -47,15 +50,16 @@ const REQUESTS_MAX: usize = 8;
 /// Runs listed at once while recovering.
 const RECOVER_PAGE: usize = 1000;
 
-/// A handle to everything that is running.
+/// A handle to everything that is running, as far as its holder sees it.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>, Sight);
+pub struct Engine(Arc<Inner>, View);
 
 /// The runs that a handle can see; it treats others as missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sight {
-    All,
-    Only(Kind),
+#[derive(Clone, Debug)]
+struct View {
+    /// The only kind; all when absent.
+    kind: Option<Kind>,
+    sight: Sight,
 }
 
 struct Inner {
@@ -93,6 +97,8 @@ struct New<'a> {
     priority: Priority,
     /// The ring that publishes its frames.
     ring: Ring,
+    /// The owner that sees it.
+    seen_by: Owner,
 }
 
 /// An unfinished run that no runner here owns.
@@ -103,8 +109,19 @@ struct Found {
     len: Seq,
 }
 
+/// A run that gets a runner.
+struct Placed<'a> {
+    id: &'a Arc<str>,
+    kind: Kind,
+    seat: Seat,
+    ring: Ring,
+    seen_by: Owner,
+}
+
 /// A run owned by this process.
 struct Live {
+    /// The owner that sees it.
+    seen_by: Owner,
     requests: mpsc::Sender<Request>,
     window: Window,
     /// Closed when no more work is done for it.
@@ -182,21 +199,13 @@ impl Engine {
                 damage: Damage::default(),
                 inspected: AtomicBool::new(false),
             }),
-            Sight::All,
+            View { kind: None, sight: Sight::All(Owner::local()) },
         )
     }
 
     /// Returns the same engine, restricted to runs of this kind.
     pub fn only(&self, kind: Kind) -> Engine {
-        Engine(self.0.clone(), Sight::Only(kind))
-    }
-
-    fn check_sight(&self, id: &str) -> Result<(), Error> {
-        let seen = match self.1 {
-            Sight::Only(kind) => is_of(kind, id),
-            Sight::All => Kind::ALL.into_iter().any(|kind| is_of(kind, id)),
-        };
-        if seen { Ok(()) } else { Err(Error::NotFound(id.to_owned())) }
+        Engine(self.0.clone(), View { kind: Some(kind), sight: self.1.sight.clone() })
     }
 
     /// Returns the engine's seams.
@@ -212,11 +221,11 @@ impl Engine {
     /// Admits a new run, which begins with these events, and gives it an owner.
     async fn accept(&self, new: New<'_>, events: Vec<Event>, claims: Vec<String>) -> Result<(), Error> {
         self.check_open()?;
-        let New { id, kind, priority, ring } = new;
+        let New { id, kind, priority, ring, seen_by } = new;
         let busy = || Error::Busy { running: self.0.pools.of(kind).capacity.running };
         let seat = Seat::enter(self.0.admission(kind), id, priority).ok_or_else(busy)?;
         let (stored, done) = oneshot::channel();
-        self.start((id, ring), (kind, seat), |mut runner| async move {
+        self.start(Placed { id, kind, seat, ring, seen_by }, |mut runner| async move {
             let accepted = runner.accept(&events, claims).await;
             let began = accepted.is_ok();
             let _gone = stored.send(accepted);
@@ -228,7 +237,7 @@ impl Engine {
 
     /// Sends a command to a run; returns the events it caused, once they are stored.
     pub async fn command(&self, run: &str, command: Command) -> Result<Vec<Event>, Error> {
-        self.check_sight(run)?;
+        self.check_sight(run).await?;
         // A runner that cannot store its last decision takes no other one.
         if let Some(reason) = self.stalled(run) {
             return Err(log::Error::Full(reason).into());
@@ -247,7 +256,7 @@ impl Engine {
 
     /// Returns every frame from `from` on, then each new one, until the run ends.
     pub async fn tail(&self, run: &str, from: Seq) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
-        self.check_sight(run)?;
+        self.check_sight(run).await?;
         let log = self.0.seams.log.clone();
         let ring = self.live().get(run).map(|live| live.window.ring.subscribe());
         let source = match ring {
@@ -269,25 +278,25 @@ impl Engine {
 
     /// Returns the feed of all runs from now on; work for chats and peers is not included.
     pub fn watch(&self) -> Feed {
-        self.0.feed_sender.subscribe()
+        self.0.feed_sender.subscribe(self.1.sight.clone())
     }
 
     /// Returns the feed of reviews in work for peers from now on, with their decisions:
     /// they can be decided only here.
     pub fn questions(&self) -> Feed {
-        self.0.questions.subscribe()
+        self.0.questions.subscribe(self.1.sight.clone())
     }
 
     /// Returns the run as it is stored.
     pub async fn run(&self, run: &str) -> Result<Run, Error> {
-        self.check_sight(run)?;
+        self.check_sight(run).await?;
         let (state, len) = self.0.damage.note(load(&*self.0.seams.log, run, Purpose::Look).await)?;
         if len == 0 { self.without_events(run).await } else { Ok(state) }
     }
 
     /// Returns all stored events of a run.
     pub async fn history(&self, run: &str) -> Result<Vec<Event>, Error> {
-        self.check_sight(run)?;
+        self.check_sight(run).await?;
         let events = self.0.damage.note(history(&*self.0.seams.log, run).await)?;
         if events.is_empty() { self.without_events(run).await } else { Ok(events) }
     }
@@ -309,7 +318,7 @@ impl Engine {
     /// Passes the run to `look` once it is over or not owned here; its traces may still be
     /// written afterwards.
     pub async fn at_its_end<T>(&self, run: &str, look: impl FnOnce(&Run) -> T) -> Result<T, Error> {
-        self.check_sight(run)?;
+        self.check_sight(run).await?;
         let live = self.live().get(run).map(|live| (live.requests.clone(), live.window.end.clone()));
         if let Some((requests, end)) = live {
             requests.closed().await;
@@ -339,11 +348,6 @@ impl Engine {
     /// Whether a run that is owned here waits only for reviews.
     pub fn is_parked(&self, run: &str) -> bool {
         self.live().get(run).is_some_and(|live| live.window.parked.load(Ordering::Acquire))
-    }
-
-    /// Returns the rows that match.
-    pub async fn list(&self, query: Query) -> Result<Page, Error> {
-        Ok(self.0.seams.log.list(query).await?)
     }
 
     /// Resumes every unfinished run that no runner here owns.
@@ -405,8 +409,9 @@ impl Engine {
                 tracing::error!(run = %id, "three processes died over this run; it is not tried again");
                 let kind = run.spec().kind;
                 let seat = Seat::without_slot(self.0.admission(kind), id, run.spec().priority());
-                let (ring, place) = (self.ring(id, kind), (kind, seat));
-                self.start((id, ring), place, move |runner| runner.resume(run, len).give_up());
+                let (ring, seen_by) = (self.ring(id, kind, run.seen_by()), run.seen_by().clone());
+                let placed = Placed { id, kind, seat, ring, seen_by };
+                self.start(placed, move |runner| runner.resume(run, len).give_up());
                 None
             }
             Ok((run, len)) => {
@@ -435,7 +440,8 @@ impl Engine {
             _ => Seat::resume(admission, &id, priority),
         };
         let waits = seat.is_queued();
-        self.start((&id, self.ring(&id, kind)), (kind, seat), move |runner| async move {
+        let (ring, seen_by) = (self.ring(&id, kind, run.seen_by()), run.seen_by().clone());
+        self.start(Placed { id: &id, kind, seat, ring, seen_by }, move |runner| async move {
             let mut runner = runner.resume(run, len);
             if !waits {
                 runner.adopt().await?;
@@ -464,7 +470,7 @@ impl Engine {
     /// Returns the run that holds a key.
     pub async fn holder(&self, key: &str) -> Result<Option<Arc<str>>, Error> {
         let query = Query { claim: Some(key.to_owned()), limit: 1, ..Query::default() };
-        Ok(self.list(query).await?.rows.into_iter().next().map(|(run, _)| run))
+        Ok(self.0.seams.log.list(query).await?.rows.into_iter().next().map(|(run, _)| run))
     }
 
     /// Whether a run is still stored.
@@ -486,27 +492,22 @@ impl Engine {
         self.0.admissions.iter().find_map(|(_, admission)| admission.position(run))
     }
 
-    async fn row(&self, run: &str) -> Result<log::Row, Error> {
-        self.check_sight(run)?;
-        let query = Query { stream: Some(run.to_owned()), limit: 1, ..Query::default() };
-        let page = self.0.seams.log.list(query).await?;
-        page.rows.into_iter().next().map(|(_, row)| row).ok_or_else(|| Error::NotFound(run.to_owned()))
-    }
-
     /// Returns the ring for a run of this kind.
-    fn ring(&self, id: &Arc<str>, kind: Kind) -> Ring {
+    fn ring(&self, id: &Arc<str>, kind: Kind, seen_by: &Owner) -> Ring {
+        let publisher = |feed: &FeedSender| Publisher { run: id.clone(), seen_by: seen_by.clone(), feed: feed.clone() };
         match kind {
-            Kind::Run => Ring::shown(id.clone(), self.0.feed_sender.clone()),
-            Kind::Peer => Ring::asking(id.clone(), self.0.questions.clone()),
+            Kind::Run => Ring::shown(publisher(&self.0.feed_sender)),
+            Kind::Peer => Ring::asking(publisher(&self.0.questions)),
             Kind::Turn | Kind::Mining => Ring::default(),
         }
     }
 
     /// Gives a run an owner: a task that works on it and then forgets it.
-    fn start<W>(&self, (id, ring): (&Arc<str>, Ring), (kind, seat): (Kind, Seat), work: impl FnOnce(Runner) -> W)
+    fn start<W>(&self, placed: Placed<'_>, work: impl FnOnce(Runner) -> W)
     where
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
+        let Placed { id, kind, seat, ring, seen_by } = placed;
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
         let (meters, telemetry) = (self.0.meters.clone(), self.0.telemetry.get().cloned());
         let suspects = self.0.suspects.get().cloned();
@@ -522,7 +523,7 @@ impl Engine {
             let _lasts = lasts;
             own(work, (own_id, kind), engine).await;
         });
-        live.insert(id.clone(), Live { requests, window, over, task });
+        live.insert(id.clone(), Live { seen_by, requests, window, over, task });
     }
 
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
@@ -558,11 +559,6 @@ pub fn fresh_id(kind: Kind) -> Arc<str> {
     format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into()
 }
 
-/// Whether a stream of this name is a run of this kind.
-fn is_of(kind: Kind, id: &str) -> bool {
-    id.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('-'))
-}
-
 /// Returns an id for one execution of an ensemble.
 fn ensemble_id() -> String {
     uuid::Uuid::now_v7().to_string()
@@ -581,7 +577,8 @@ async fn own(work: impl Future<Output = Result<(), log::Error>>, (id, kind): (Ar
     if let Err(error) = work.await {
         tracing::error!(run = %id, %error, "stopped working on a run");
     }
-    let Some(engine) = engine.upgrade().map(|inner| Engine(inner, Sight::All)) else { return };
+    let everything = View { kind: None, sight: Sight::All(Owner::local()) };
+    let Some(engine) = engine.upgrade().map(|inner| Engine(inner, everything)) else { return };
     if kind == Kind::Run {
         engine.export(&id).await;
     }

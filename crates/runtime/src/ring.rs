@@ -15,7 +15,7 @@ use consort_tools::Progress;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
-use crate::feed::FeedSender;
+use crate::feed::Publisher;
 use crate::speech::{Aloud, Place, Speech};
 
 /// Entries in a run's ring. An entry holds all frames of one commit, so even the start
@@ -108,10 +108,10 @@ pub struct Ring {
     state: Arc<Mutex<State>>,
     /// Notified when a model of a chat has sent tokens.
     said: watch::Sender<()>,
-    /// The feed of all runs, and this run's id there.
-    feed_sender: Option<(Arc<str>, FeedSender)>,
-    /// The feed of reviews only, and this run's id there.
-    asks: Option<(Arc<str>, FeedSender)>,
+    /// The run on the feed of all runs.
+    publisher: Option<Publisher>,
+    /// The run on the feed of reviews only.
+    asks: Option<Publisher>,
 }
 
 #[derive(Default)]
@@ -158,36 +158,30 @@ impl Listener {
 
 impl Default for Ring {
     fn default() -> Ring {
-        Ring {
-            slots: Arc::default(),
-            state: Arc::default(),
-            said: watch::Sender::new(()),
-            feed_sender: None,
-            asks: None,
-        }
+        Ring { slots: Arc::default(), state: Arc::default(), said: watch::Sender::new(()), publisher: None, asks: None }
     }
 }
 
 impl Ring {
     /// Creates the ring of a run that is also published on the feed of all runs.
-    pub(crate) fn shown(run: Arc<str>, feed_sender: FeedSender) -> Ring {
-        Ring { feed_sender: Some((run, feed_sender)), ..Ring::default() }
+    pub(crate) fn shown(publisher: Publisher) -> Ring {
+        Ring { publisher: Some(publisher), ..Ring::default() }
     }
 
     /// Creates the ring of a run whose reviews are also published on a feed.
-    pub(crate) fn asking(run: Arc<str>, feed_sender: FeedSender) -> Ring {
-        Ring { asks: Some((run, feed_sender)), ..Ring::default() }
+    pub(crate) fn asking(publisher: Publisher) -> Ring {
+        Ring { asks: Some(publisher), ..Ring::default() }
     }
 
     /// Whether the feed of reviews has watchers.
     pub(crate) fn asks(&self) -> bool {
-        self.asks.as_ref().is_some_and(|(_, feed_sender)| feed_sender.is_watched())
+        self.asks.as_ref().is_some_and(Publisher::is_watched)
     }
 
     /// Publishes the reviews of one commit, or their decisions.
     pub(crate) fn ask(&self, questions: Vec<Frame>) {
-        if let Some((run, feed_sender)) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
-            feed_sender.print(run, &Slot::Frames(questions.into()));
+        if let Some(publisher) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
+            publisher.print(&Slot::Frames(questions.into()));
         }
     }
 
@@ -200,7 +194,7 @@ impl Ring {
     /// Whether a frame would have watchers.
     pub(crate) fn is_watched(&self) -> bool {
         self.slots.get().is_some_and(|slots| slots.receiver_count() > 0)
-            || self.feed_sender.as_ref().is_some_and(|(_, feed_sender)| feed_sender.is_watched())
+            || self.publisher.as_ref().is_some_and(Publisher::is_watched)
     }
 
     /// Publishes the frames of one commit.
@@ -258,8 +252,8 @@ impl Ring {
     }
 
     fn send(&self, slot: Slot) {
-        if let Some((run, feed_sender)) = &self.feed_sender {
-            feed_sender.print(run, &slot);
+        if let Some(publisher) = &self.publisher {
+            publisher.print(&slot);
         }
         if let Some(slots) = self.slots.get() {
             let _nobody_watches = slots.send(slot);

@@ -480,6 +480,7 @@ impl Runner {
         let row = Row {
             kind: self.run.spec().kind.word().into(),
             status: summary.status.word().into(),
+            owner: self.run.seen_by().clone(),
             started_at: summary.started_at,
             ended_at: summary.ended_at,
             tags: summary.tags.clone(),

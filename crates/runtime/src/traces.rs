@@ -10,10 +10,10 @@ use cap_std::fs::{Dir, Permissions, PermissionsExt};
 use cap_tempfile::TempFile;
 use consort_log::private;
 
-/// The suffixes of a run's files, with their kinds.
+/// The suffixes of a run's files, with their kinds. Before them stands the id of the execution.
 const KINDS: [(&str, &str); 2] = [(".dag.json", "dag"), (".trace.json", "trace")];
 /// Files listed at once; the folder of a busy server has to be cleaned up by hand.
-const LISTED_MAX: usize = 10_000;
+pub(crate) const LISTED_MAX: usize = 10_000;
 
 /// A folder of traces. Clones share it.
 #[derive(Clone)]
@@ -123,6 +123,11 @@ impl Traces {
 fn is_no_trace(error: io::ErrorKind) -> bool {
     use io::ErrorKind::{InvalidData, IsADirectory, NotFound, PermissionDenied};
     matches!(error, NotFound | PermissionDenied | IsADirectory | InvalidData)
+}
+
+/// Returns the id of the execution that a file belongs to.
+pub(crate) fn execution(name: &str) -> Option<&str> {
+    KINDS.iter().find_map(|(end, _)| name.strip_suffix(end))
 }
 
 fn kind(name: &str) -> Option<&'static str> {

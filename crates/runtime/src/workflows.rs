@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_core::view::Damage;
 use consort_core::workflow::Document;
 use consort_log::clock::Clock;
@@ -364,6 +365,7 @@ impl Workflows {
             kind: KIND.into(),
             status: "OPEN".into(),
             started_at: entry.at,
+            owner: Owner::local(),
             ended_at: None,
             tags: [].into(),
             body: written(&listed)?,

@@ -10,6 +10,9 @@ use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::uri::Authority;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use consort_core::owner::{Owner, Sight};
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
@@ -62,17 +65,54 @@ pub struct Key {
     pub sha256: [u8; 32],
     /// The scopes that the key grants.
     pub scopes: Vec<Scope>,
+    /// The owner of the runs that are begun with it.
+    pub owner: Owner,
+    /// The runs that its scopes extend to.
+    pub sees: Sees,
+}
+
+/// The runs that the scopes of a key extend to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sees {
+    /// Those of the key's owner.
+    #[default]
+    Own,
+    /// Those of all owners.
+    All,
 }
 
 impl Key {
-    /// Creates a key; only its SHA-256 is kept.
-    pub fn new(name: &str, key: &str, scopes: &[Scope]) -> Key {
-        Key { name: name.to_owned(), sha256: Sha256::digest(key).into(), scopes: scopes.to_vec() }
+    /// Creates a key whose runs are its own; only its SHA-256 is kept. The error says why its name cannot be that of
+    /// an owner.
+    pub fn new(name: &str, key: &str, scopes: &[Scope]) -> Result<Key, String> {
+        Ok(Key::of(Owner::named(name)?, (name, key), scopes))
+    }
+
+    /// Returns the hash by which a key is known.
+    pub fn hash(key: &str) -> [u8; 32] {
+        Sha256::digest(key).into()
+    }
+
+    /// Creates a key whose runs belong to this owner.
+    pub fn of(owner: Owner, (name, key): (&str, &str), scopes: &[Scope]) -> Key {
+        let (name, sha256) = (name.to_owned(), Key::hash(key));
+        Key { name, sha256, scopes: scopes.to_vec(), owner, sees: Sees::Own }
+    }
+
+    /// Returns the runs that the key sees: with `admin` those of all owners.
+    fn sight(&self) -> Sight {
+        match self.sees {
+            Sees::Own if !self.scopes.contains(&Scope::Admin) => Sight::Own(self.owner.clone()),
+            Sees::Own | Sees::All => Sight::All(self.owner.clone()),
+        }
     }
 }
 
 /// A permission that a key grants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "KeyScope")]
 pub enum Scope {
     /// To read; included in every other scope.
     Read,
@@ -89,7 +129,11 @@ pub enum Scope {
 }
 
 impl Scope {
-    pub(crate) fn word(self) -> &'static str {
+    /// All scopes.
+    pub const ALL: [Scope; 6] = [Scope::Read, Scope::Run, Scope::Review, Scope::Tools, Scope::Peer, Scope::Admin];
+
+    /// Returns the word for the scope.
+    pub fn word(self) -> &'static str {
         match self {
             Scope::Read => "read",
             Scope::Run => "run",
@@ -109,6 +153,8 @@ pub(crate) struct Caller(pub(crate) String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
     pub(crate) caller: Caller,
+    /// The runs that it sees.
+    pub(crate) sight: Sight,
     scopes: Vec<Scope>,
     /// The SHA-256 of the key that the client sent; `None` where no key is needed.
     key: Option<[u8; 32]>,
@@ -118,6 +164,16 @@ impl Pass {
     /// Returns true for a client that sent a key.
     pub(crate) fn has_key(&self) -> bool {
         self.key.is_some()
+    }
+
+    /// Returns its scopes.
+    pub(crate) fn scopes(&self) -> &[Scope] {
+        &self.scopes
+    }
+
+    /// Whether this is another ensemble, which is shown no runs: its key may link ensembles and nothing else.
+    pub(crate) fn is_peer(&self) -> bool {
+        self.scopes.contains(&Scope::Peer) && self.scopes.iter().all(|scope| [Scope::Read, Scope::Peer].contains(scope))
     }
 
     /// Returns an error unless the scope is granted.
@@ -190,11 +246,14 @@ impl Access {
         Ok(pass)
     }
 
-    /// Whether a client that was let in would still be let in, with the same scopes.
+    /// Whether a client that was let in would still be let in, as the same and with the same scopes.
     pub(crate) fn honours(&self, pass: &Pass) -> bool {
         let Some(shown) = &pass.key else { return self.keys.is_empty() };
         let key = self.keys.iter().find(|key| key.sha256 == *shown);
-        key.is_some_and(|key| pass.scopes.iter().all(|scope| key.scopes.contains(scope)))
+        key.is_some_and(|key| {
+            let same = key.name == pass.caller.0 && key.sight() == pass.sight;
+            same && pass.scopes.iter().all(|scope| key.scopes.contains(scope))
+        })
     }
 
     /// Returns the identity of a client that opens a socket. Browsers cannot send a header
@@ -210,15 +269,16 @@ impl Access {
     /// Returns the scopes of clients when there are no keys: admin only on loopback.
     fn scopes_without_keys(&self) -> Vec<Scope> {
         match self.reach {
-            Reach::Loopback => vec![Scope::Admin],
-            Reach::Network => vec![Scope::Run, Scope::Review, Scope::Tools, Scope::Peer],
+            Reach::Loopback => Scope::ALL.to_vec(),
+            Reach::Network => Scope::ALL.into_iter().filter(|scope| *scope != Scope::Admin).collect(),
         }
     }
 
     /// Returns the pass of the owner of this key; without configured keys everyone gets one.
     pub(crate) fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
         if self.keys.is_empty() {
-            return Ok(Pass { caller: Caller("local".to_owned()), scopes: self.scopes_without_keys(), key: None });
+            let (owner, scopes) = (Owner::local(), self.scopes_without_keys());
+            return Ok(Pass { caller: Caller(owner.to_string()), sight: Sight::All(owner), scopes, key: None });
         }
         let unknown = || Problem::new(Code::Unauthorized, "send a key as `Authorization: Bearer …`");
         let digest: [u8; 32] = Sha256::digest(key.ok_or_else(unknown)?.as_bytes()).into();
@@ -226,7 +286,8 @@ impl Access {
         let found =
             self.keys.iter().fold(None, |found, key| if same(&key.sha256, &digest) { Some(key) } else { found });
         let key = found.ok_or_else(unknown)?;
-        Ok(Pass { caller: Caller(key.name.clone()), scopes: key.scopes.clone(), key: Some(digest) })
+        let (caller, sight, scopes) = (Caller(key.name.clone()), key.sight(), key.scopes.clone());
+        Ok(Pass { caller, sight, scopes, key: Some(digest) })
     }
 }
 
@@ -320,8 +381,8 @@ mod tests {
 
     #[test]
     fn a_key_allows_its_scopes_and_reading_and_nothing_else() {
-        let key = |name: &str, scopes| Key { name: name.to_owned(), sha256: Sha256::digest(name).into(), scopes };
-        let keys = vec![key("ci", vec![Scope::Run]), key("boss", vec![Scope::Admin]), key("eye", vec![Scope::Review])];
+        let key = |name: &str, scope| Key::new(name, name, &[scope]).unwrap();
+        let keys = vec![key("ci", Scope::Run), key("boss", Scope::Admin), key("eye", Scope::Review)];
         let access = access(Reach::Loopback, keys);
         let status = |key: &str, needed: Scope| {
             let headers = headers(&[("authorization", &format!("Bearer {key}"))]);
@@ -340,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_server_that_has_keys_takes_others_and_never_none() {
-        let key = |name: &str| Key::new(name, name, &[Scope::Run]);
+        let key = |name: &str| Key::new(name, name, &[Scope::Run]).unwrap();
         let changed = |reach, from: &[Key], to: &[Key]| {
             access(reach, from.to_vec()).with_keys(to.to_vec()).map(|access| access.keys.len())
         };
@@ -356,16 +417,16 @@ mod tests {
 
     #[test]
     fn a_pass_is_honoured_while_its_key_is_there_with_all_it_allowed() {
-        let key = |text: &str, scopes: &[Scope]| Key {
-            name: "ci".to_owned(),
-            sha256: Sha256::digest(text).into(),
-            scopes: scopes.to_vec(),
-        };
+        let key = |text: &str, scopes: &[Scope]| Key::new("ci", text, scopes).unwrap();
         let with = |keys: &[Key]| access(Reach::Loopback, keys.to_vec());
         let pass = with(&[key("a", &[Scope::Read, Scope::Run])]).pass(Some("a")).unwrap();
         assert!(with(&[key("a", &[Scope::Run, Scope::Review, Scope::Read])]).honours(&pass));
         assert!(!with(&[key("a", &[Scope::Read])]).honours(&pass), "a scope is gone");
         assert!(!with(&[key("b", &[Scope::Read, Scope::Run])]).honours(&pass), "another key of the same name");
+        let moved = Key { owner: Owner::named("other").unwrap(), ..key("a", &[Scope::Read, Scope::Run]) };
+        assert!(!with(&[moved]).honours(&pass), "it has another owner");
+        let wider = Key { sees: Sees::All, ..key("a", &[Scope::Read, Scope::Run]) };
+        assert!(!with(&[wider]).honours(&pass), "it sees other runs");
         assert!(!with(&[]).honours(&pass));
         let local = with(&[]).pass(None).unwrap();
         assert!(with(&[]).honours(&local) && !with(&[key("a", &[Scope::Run])]).honours(&local));

@@ -79,7 +79,7 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
     if request.uri().path() == ws::PATH {
         let knock = site.terms.access.borrow().knock(request.headers());
         return match knock {
-            Ok(knock) => next.run(knocking(request, knock)).await,
+            Ok(knock) => next.run(knocking(site, request, knock)).await,
             Err(problem) => refused(problem),
         };
     }
@@ -87,6 +87,7 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
         // A browser that opens a page cannot send a key, and a probe has none.
         Needs::Nothing => {
             request.extensions_mut().insert(Caller("anybody".to_owned()));
+            request.extensions_mut().insert(site.engine().clone());
             return next.run(request).await;
         }
         Needs::Scope(scope) => scope,
@@ -94,7 +95,10 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
     let admitted = site.terms.access.borrow().admit(scope, request.headers());
     match admitted {
         Ok(pass) => {
-            request.extensions_mut().insert(pass.caller.clone());
+            let extensions = request.extensions_mut();
+            extensions.insert(pass.caller.clone());
+            extensions.insert(site.runs(&pass));
+            extensions.insert(pass.clone());
             until_revoked(site, pass, next.run(request).await)
         }
         Err(problem) => refused(problem),
@@ -102,12 +106,13 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
 }
 
 /// Attaches the identity, as far as it is known, to a request that opens a socket.
-fn knocking(mut request: Request, knock: Knock) -> Request {
+fn knocking(site: &Site, mut request: Request, knock: Knock) -> Request {
     let caller = match &knock {
         Knock::Known(pass) => pass.caller.clone(),
         Knock::Unknown => Caller("unknown".to_owned()),
     };
     request.extensions_mut().insert(caller);
+    request.extensions_mut().insert(site.engine().clone());
     request.extensions_mut().insert(knock);
     request
 }

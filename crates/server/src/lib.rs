@@ -7,8 +7,8 @@
 //!   has stopped sending
 //! - [`access`]: the clients that may connect, and their identity; `door`: the same as
 //!   a layer; `once`: idempotent repetition of requests; `audit`: the log of changes
-//! - `endpoint`: a route, its scope and its description in one value; `routes`:
-//!   one file of them per resource
+//! - `endpoint`: a route, its scope, whose things it is about and its description in one
+//!   value; `routes`: one file of them per resource; `site`: what they work on
 //! - `sse`: frames as server-sent events a client can resume
 //! - [`ws`]: the same and everything else over one socket
 //! - `assets`: the web UI, in the binary
@@ -27,6 +27,7 @@ mod problem;
 mod query;
 mod response_mode;
 mod routes;
+mod site;
 mod sse;
 pub mod ws;
 
@@ -41,18 +42,14 @@ use consort_chat::{self as chats, Chats};
 use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
-use consort_core::id::Millis;
-use consort_core::own_tool::OwnTool;
-use consort_core::spec::Kind;
 use consort_net::network::{Dialling, Network};
 use consort_runtime::engine::{self, Engine};
-use consort_runtime::workflows::Workflows;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, broadcast, watch};
+use tokio::sync::watch;
 
-use crate::access::{Access, Pass, Reach};
+use crate::access::{Access, Reach};
 pub use crate::listen::bind;
-use crate::once::Keys;
+use crate::site::Site;
 
 /// The time that open requests may take to end once the server has been asked to stop.
 const LINGER: Duration = Duration::from_secs(3);
@@ -72,8 +69,6 @@ pub const DIRECT: [Permission; 3] = [Permission::Safe, Permission::Knowledge, Pe
 /// The time that a starting server looks for unreadable runs before it accepts
 /// requests; the rest is inspected in the background. Enough for some thousand runs.
 const INSPECTION: Duration = Duration::from_millis(500);
-/// Notices buffered for sockets that are busy: there are a few in a minute.
-const NOTICES_MAX: usize = 64;
 
 /// A server that does not listen yet.
 pub struct Server {
@@ -121,65 +116,6 @@ pub struct Terms {
     pub access: watch::Receiver<Access>,
     /// Whether unfinished work has been resumed; until then only health is reported.
     pub started: watch::Receiver<bool>,
-}
-
-/// A server that listens.
-pub(crate) struct Site {
-    pub(crate) server: Server,
-    pub(crate) port: u16,
-    /// Notified when a client asks the server to stop.
-    pub(crate) drain: Notify,
-    /// Closed when the server is about to stop: streams end then.
-    pub(crate) open: watch::Receiver<()>,
-    pub(crate) terms: Terms,
-    /// A clone for every open stream.
-    pub(crate) streams: Arc<()>,
-    /// The idempotency keys that are in use at the moment.
-    pub(crate) keys: Keys,
-    /// Notices for every socket that concern no run.
-    pub(crate) notices: broadcast::Sender<ws::Notice>,
-    /// The summaries of ended runs that late clients get.
-    pub(crate) traces: ws::Traces,
-    /// Watched by every socket, because sockets outlive the requests they began as.
-    pub(crate) talking: watch::Sender<()>,
-}
-
-impl Site {
-    /// Returns when the server is asked to stop.
-    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + 'static {
-        closed(self.open.clone())
-    }
-
-    /// Returns when the owner of this pass would not be admitted any more.
-    pub(crate) fn revoked(&self, pass: Pass) -> impl Future<Output = ()> + Send + 'static {
-        let mut access = self.terms.access.clone();
-        async move {
-            if access.wait_for(|access| !access.honours(&pass)).await.is_err() {
-                // Access cannot change any more.
-                std::future::pending().await
-            }
-        }
-    }
-
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.server.engine
-    }
-
-    pub(crate) fn workflows(&self) -> Workflows {
-        Workflows::of(self.engine())
-    }
-
-    pub(crate) fn now(&self) -> Millis {
-        self.engine().seams().clock.now()
-    }
-
-    /// Returns the catalog that requests can choose from at this moment.
-    pub(crate) fn catalog(&self) -> Catalog {
-        let (mut catalog, tools) = (self.server.catalog.clone(), &self.engine().seams().tools);
-        let stored = tools.get(OwnTool::SearchCollections.name()).cloned();
-        catalog.tools.extend(tools.live().chain(stored).map(|tool| tool.info().clone()));
-        catalog
-    }
 }
 
 impl Server {
@@ -238,20 +174,7 @@ impl Server {
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
-        // Turns of chats and work for peers must not be reachable by guessing their ids.
-        let engine = self.engine.only(Kind::Run);
-        let site = Arc::new(Site {
-            server: Server { engine, ..self },
-            port,
-            drain: Notify::new(),
-            open: open.clone(),
-            terms,
-            streams: Arc::default(),
-            keys: Keys::default(),
-            notices: broadcast::Sender::new(NOTICES_MAX),
-            traces: ws::Traces::default(),
-            talking: watch::Sender::new(()),
-        });
+        let site = Arc::new(Site::new(self, port, open.clone(), terms));
         let seams = site.engine().seams();
         let sweeping = once::sweep(seams.log.clone(), seams.clock);
         let inspecting = inspect(site.engine().clone());
@@ -283,10 +206,6 @@ async fn inspect(engine: Engine) -> Infallible {
         tracing::warn!(%error, "cannot look through the stored runs");
     }
     std::future::pending().await
-}
-
-async fn closed(mut open: watch::Receiver<()>) {
-    while open.changed().await.is_ok() {}
 }
 
 fn router(site: Arc<Site>) -> Router {

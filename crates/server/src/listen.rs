@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, ToSocketAddrs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::closed;
 use crate::half_closed::HalfClosed;
+use crate::site::closed;
 
 /// Connections at once, streams included; more wait until one has ended.
 const CONNECTIONS_MAX: usize = 16_384;

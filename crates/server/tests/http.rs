@@ -23,6 +23,8 @@ mod operations;
 #[cfg(test)]
 mod outcome;
 #[cfg(test)]
+mod owners;
+#[cfg(test)]
 mod pages;
 #[cfg(test)]
 mod room;
@@ -412,11 +414,7 @@ async fn capabilities_and_status_say_what_there_is() {
 #[tokio::test]
 async fn keys_are_needed_where_there_are_some_and_pages_are_told_what_they_may_read() {
     let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
-    // The SHA-256 of "abc".
-    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    let bytes: Vec<u8> = (0..32).map(|at| u8::from_str_radix(&digest[2 * at..2 * at + 2], 16).unwrap()).collect();
-    let key = Key { name: "ci".to_owned(), sha256: bytes.try_into().unwrap(), scopes: vec![Scope::Run] };
-    guarded.access.keys.push(key);
+    guarded.access.keys.push(Key::new("ci", "abc", &[Scope::Run]).unwrap());
     let here = start(guarded).await;
     assert_eq!(here.get("/api/runs").await.problem(), (401, "UNAUTHORIZED".to_owned()));
     for probe in ["live", "ready", "startup"] {

@@ -827,18 +827,18 @@ class Hits(TypedDict):
     results: list[Hit]
 
 
-class InjectRequest(TypedDict):
-    """Something that is said to the agents of a run."""
-
-    content: str
-    # A role or a task; everybody when absent.
-    target: NotRequired[str | None]
-    # How important it is; NORMAL when absent. One of LOW, NORMAL, HIGH, in any case.
-    priority: NotRequired[str | None]
-    # How long it matters, as in `PT10M`.
-    ttl: NotRequired[str | None]
-    # In whose name it is said.
-    onBehalfOf: NotRequired[str | None]
+# Something that is said to the agents of a run.
+InjectRequest = TypedDict(
+    "InjectRequest",
+    {
+        "content": "str",
+        "target": "NotRequired[str | None]",
+        "priority": "NotRequired[str | None]",
+        "ttl": "NotRequired[str | None]",
+        "from": "NotRequired[str | None]",
+        "onBehalfOf": "NotRequired[str | None]",
+    },
+)
 
 
 class Injected(TypedDict):
@@ -1108,6 +1108,19 @@ class McpServer(TypedDict):
     tools: list[str]
     # Why none of them can be called at the moment.
     unavailable: NotRequired[str]
+
+
+class Me(TypedDict):
+    """The caller."""
+
+    # The name of its key, which its threads belong to; `local` without keys.
+    name: str
+    # The owner of the runs that it begins.
+    owner: str
+    # What its key allows; everything without keys.
+    scopes: list[Literal['read', 'run', 'review', 'tools', 'peer', 'admin']]
+    # Whether its scopes extend to the runs of all owners.
+    sees: Literal['own', 'all']
 
 
 class MemoryEntry(TypedDict):
@@ -1838,6 +1851,10 @@ class Run(TypedDict):
 
     runId: str
     ensemble: str
+    # The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions.
+    ensembleId: NotRequired[str]
+    # Whose run it is: the owner of the key that began it, `local` without keys.
+    owner: str
     # The status of a run.
     status: Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']
     # When it was submitted.
@@ -1918,6 +1935,10 @@ class RunDetail(TypedDict):
 
     runId: str
     ensemble: str
+    # The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions.
+    ensembleId: NotRequired[str]
+    # Whose run it is: the owner of the key that began it, `local` without keys.
+    owner: str
     # The status of a run.
     status: Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']
     # When it was submitted.

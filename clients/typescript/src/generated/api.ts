@@ -390,6 +390,8 @@ export interface InjectRequest {
   priority?: string | null;
   /** How long it matters, as in `PT10M`. */
   ttl?: string | null;
+  /** Who says it; where keys are needed the key's name is, and this is `onBehalfOf`. */
+  from?: string | null;
   /** In whose name it is said. */
   onBehalfOf?: string | null;
 }
@@ -482,6 +484,18 @@ export interface McpServer {
   tools: string[];
   /** Why none of them can be called at the moment. */
   unavailable?: string;
+}
+
+/** The caller. */
+export interface Me {
+  /** The name of its key, which its threads belong to; `local` without keys. */
+  name: string;
+  /** The owner of the runs that it begins. */
+  owner: string;
+  /** What its key allows; everything without keys. */
+  scopes: ('read' | 'run' | 'review' | 'tools' | 'peer' | 'admin')[];
+  /** Whether its scopes extend to the runs of all owners. */
+  sees: 'own' | 'all';
 }
 
 /** Something that is remembered. */
@@ -921,6 +935,10 @@ export interface RowCall {
 export interface Run {
   runId: string;
   ensemble: string;
+  /** The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions. */
+  ensembleId?: string;
+  /** Whose run it is: the owner of the key that began it, `local` without keys. */
+  owner: string;
   /** The status of a run. */
   status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   /** When it was submitted. */
@@ -964,6 +982,10 @@ export interface Run {
 export interface RunDetail {
   runId: string;
   ensemble: string;
+  /** The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions. */
+  ensembleId?: string;
+  /** Whose run it is: the owner of the key that began it, `local` without keys. */
+  owner: string;
   /** The status of a run. */
   status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   /** When it was submitted. */
@@ -1773,6 +1795,10 @@ export interface Requests {
   /** Erase one fact */
   'DELETE /api/facts/{id}': {
     answer: unknown;
+  };
+  /** Who the caller is, and what its key allows */
+  'GET /api/me': {
+    answer: Me;
   };
   /** What runs remember for later ones */
   'GET /api/memory': {

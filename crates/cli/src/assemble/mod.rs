@@ -174,10 +174,11 @@ fn shared(config: &Config, with: &Surroundings, builder: EnsembleBuilder) -> Ens
     let shares = config.template.iter().flat_map(|template| &template.shares).filter(is_there);
     shares.fold(builder, |builder, share| {
         let tags = share.tags.iter().map(String::as_str);
-        match share.kind {
+        let builder = match share.kind {
             ShareKind::Tool => builder.share_tool_as(&share.name, &share.target, tags),
             ShareKind::Task => builder.share_task_as(&share.name, &share.target, tags),
-        }
+        };
+        builder.share_owner(&share.name, &share.owner)
     })
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use consort_core::agent::Agent;
 use consort_core::draft::{Draft, Ensemble};
+use consort_core::owner::Owner;
 use consort_core::request::{ON_TRUNCATED, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
 use consort_core::spec::{OnError, Review};
 use consort_runtime::limits::Rate;
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use super::fields::Fields;
 use super::models::model_options;
+use super::server::owner;
 use super::tools::millis;
 use super::typed::Typed;
 use super::values::{Parsed, at_least, duration_or_zero, flag, object, rate, refused, scalar, text, word};
@@ -37,6 +39,8 @@ pub(crate) struct Share {
     pub(crate) target: String,
     /// Tags to find it by.
     pub(crate) tags: Vec<String>,
+    /// The owner that sees what peers use it for.
+    pub(crate) owner: Owner,
 }
 
 /// The kind of a shared capability.
@@ -148,6 +152,7 @@ fn share(fields: &mut Fields<'_>) -> Share {
         kind: fields.need("kind", word(SHARE_KINDS)).unwrap_or_default(),
         target: fields.read("target", text).unwrap_or_else(|| name.clone()),
         tags: fields.each("tags", text).unwrap_or_default(),
+        owner: fields.read("owner", owner).unwrap_or_default(),
         name,
     }
 }

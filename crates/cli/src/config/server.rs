@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use consort_core::owner::Owner;
 use consort_core::request::ON_TIMEOUT;
 use consort_core::spec::{OnTimeout, Review};
 use consort_runtime::effects::CANCEL_GRACE;
-use consort_server::access::{Key, Scope};
+use consort_server::access::{Key, Scope, Sees};
 use consort_server::ws::Sockets;
 use consort_server::{DRAIN_TIMEOUT, MAX_BODY_BYTES};
 
@@ -63,6 +64,8 @@ const SCOPES: &[(&str, Scope)] = &[
     ("admin", Scope::Admin),
 ];
 
+const SEES: &[(&str, Sees)] = &[("own", Sees::Own), ("all", Sees::All)];
+
 impl Server {
     /// Returns true when other machines could connect without a key.
     pub(crate) fn is_open(&self) -> bool {
@@ -103,11 +106,28 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Server {
 }
 
 fn api_key(fields: &mut Fields<'_>) -> Key {
+    let name = fields.need("name", text);
+    let named = fields.read("owner", owner);
+    let owner = match (named, &name) {
+        (Some(owner), _) => owner,
+        (None, Some(name)) => Owner::named(name).unwrap_or_else(|reason| {
+            fields.mistake("name", format!("{reason}, or add an `owner`"));
+            Owner::local()
+        }),
+        (None, None) => Owner::local(),
+    };
     Key {
-        name: fields.need("name", text).unwrap_or_default(),
+        name: name.unwrap_or_default(),
         sha256: fields.need("key_sha256", sha256).unwrap_or_default(),
         scopes: fields.each("scopes", word(SCOPES)).unwrap_or_else(|| vec![Scope::Read, Scope::Run]),
+        owner,
+        sees: fields.read("sees", word(SEES)).unwrap_or_default(),
     }
+}
+
+/// Reads the name of an owner of runs.
+pub(super) fn owner(value: &Typed) -> Parsed<Owner> {
+    Owner::named(&text(value)?)
 }
 
 fn sha256(value: &Typed) -> Parsed<[u8; 32]> {

@@ -53,6 +53,9 @@ async fn a_run_that_had_ended_shows_its_result_and_its_history() {
         (&run["status"], &run["ensemble"], &run["tags"]["team"]),
         (&json!("COMPLETED"), &json!("evening"), &json!("green"))
     );
+    assert_eq!(run["owner"], "local", "it was stored before there were owners");
+    let listed = get(&server, "/api/runs").await;
+    assert!(listed["runs"].as_array().unwrap().iter().all(|run| run["owner"] == "local"), "{listed}");
     let outputs: Vec<&Value> = run["tasks"].as_array().unwrap().iter().map(|task| &task["output"]).collect();
     assert!(outputs[0].as_str().unwrap().starts_with("# Bees\n"), "{outputs:?}");
     assert_eq!(outputs[1], "Closed today.", "the reviewer's words stand for the model's");

@@ -10,6 +10,7 @@ use crate::decisions::edit::{self, Edits};
 use crate::event::{Event, EventKind, Origin};
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
+use crate::owner::Owner;
 use crate::requests::catalog::EffectClass;
 use crate::requests::compile::Catalog;
 use crate::requests::mistake::{Code, Mistake, listed};
@@ -85,15 +86,16 @@ fn said(mistakes: &[Mistake]) -> String {
     mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Makes the first events of a new run, called `ensemble_id`, from the events of an old one, called `run`.
+/// Makes the first events of a new run of an owner, called `ensemble_id`, from the events of an old one, called
+/// `run`.
 pub fn fork(
     (run, events): (&str, &[Event]),
     wanted: &Wanted<'_>,
-    ensemble_id: String,
+    (ensemble_id, owner): (String, Owner),
     now: Millis,
 ) -> Result<Forked, Refused> {
     let (kept, origin) = kept(run, events, &wanted.keep)?;
-    let mut new = New::begin(kept, (ensemble_id, wanted.traceparent), now);
+    let mut new = New::begin(kept, (ensemble_id, owner, wanted.traceparent), now);
     let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
     let (edited, warnings) = edited.map_or((None, Vec::new()), |(edited, warnings)| (Some(Box::new(edited)), warnings));
     new.take(EventKind::RunForked { origin, edited });
@@ -113,13 +115,17 @@ struct New {
 }
 
 impl New {
-    /// Starts a new run from the record, with its own id and its own trace.
-    fn begin(mut events: Vec<Event>, (ensemble_id, traceparent): (String, Option<&str>), now: Millis) -> New {
+    /// Starts a new run from the record, with its own id, owner and trace.
+    fn begin(
+        mut events: Vec<Event>,
+        (ensemble_id, owner, traceparent): (String, Owner, Option<&str>),
+        now: Millis,
+    ) -> New {
         let count = events.len() as u64;
-        if let Some(Event { kind: EventKind::RunAccepted { ensemble_id: name, spec, copied, .. }, .. }) =
+        if let Some(Event { kind: EventKind::RunAccepted { ensemble_id: name, spec, copied, owner: by, .. }, .. }) =
             events.first_mut()
         {
-            (*name, *copied) = (ensemble_id, count);
+            (*name, *copied, *by) = (ensemble_id, count, owner);
             if spec.traceparent.as_deref() != traceparent {
                 Arc::make_mut(spec).traceparent = traceparent.map(str::to_owned);
             }

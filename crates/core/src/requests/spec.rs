@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::chat;
 use crate::decisions::queue::Priority;
 use crate::id::Millis;
+use crate::owner::Owner;
 use crate::requests::agent::Agent;
 use crate::requests::model_options::ModelOptions;
 use crate::schema::Schema;
@@ -79,6 +80,9 @@ pub struct Origin {
     pub hops: u32,
     /// The priority in the queue.
     pub priority: Priority,
+    /// The owner of what is shared, who sees the run and decides its reviews.
+    #[serde(default, skip_serializing_if = "Owner::is_local")]
+    pub host: Owner,
     /// The request it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
@@ -366,6 +370,12 @@ impl Spec {
     /// The priority in the queue.
     pub fn priority(&self) -> Priority {
         self.origin.as_ref().map(|origin| origin.priority).unwrap_or_default()
+    }
+
+    /// Returns the owner that sees the run, when it belongs to this one: the owner of what is shared, if another
+    /// ensemble asked for it.
+    pub fn seen_by<'a>(&'a self, owner: &'a Owner) -> &'a Owner {
+        self.origin.as_ref().map_or(owner, |origin| &origin.host)
     }
 
     /// Returns the declared tasks: all but a manager's.

@@ -23,6 +23,8 @@ pub struct DamagedRun<'a> {
     pub started_at: Millis,
     /// Its labels.
     pub tags: &'a BTreeMap<String, String>,
+    /// Its owner.
+    pub owner: &'a str,
     /// The reason why it cannot be read.
     pub reason: &'a str,
 }
@@ -44,6 +46,7 @@ impl DamagedRun<'_> {
         view.insert("status", self.status.into());
         view.insert("startedAt", iso(self.started_at).into());
         view.insert("tags", json!(self.tags));
+        view.insert("owner", self.owner.into());
         view.extend(StoredRow::read(self.row).unwrap_or_default());
         view.insert("runId", self.run.into());
         view.insert("damaged", true.into());
@@ -57,7 +60,15 @@ mod tests {
     use super::*;
 
     fn damaged<'a>(row: &'a str, tags: &'a BTreeMap<String, String>) -> DamagedRun<'a> {
-        DamagedRun { run: "run-1", row, status: "COMPLETED", started_at: 0, tags, reason: "its checksum is wrong" }
+        DamagedRun {
+            run: "run-1",
+            row,
+            status: "COMPLETED",
+            started_at: 0,
+            tags,
+            owner: "local",
+            reason: "its checksum is wrong",
+        }
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub enum Listed<'a> {
 pub struct Row<'a> {
     run_id: &'a str,
     ensemble: &'a str,
+    /// The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    ensemble_id: &'a str,
+    /// Whose run it is: the owner of the key that began it, `local` without keys.
+    owner: &'a str,
     status: Status,
     /// When it was submitted.
     started_at: Iso,
@@ -225,6 +230,8 @@ impl Run {
         Row {
             run_id: run,
             ensemble: &self.spec().name,
+            ensemble_id: self.ensemble_id(),
+            owner: self.owner().as_str(),
             status: self.status(),
             started_at: Iso(self.accepted_at()),
             duration_ms: ended_at.map(|at| self.duration_ms(at)),
@@ -386,6 +393,16 @@ pub fn awaits_review(row: &str) -> bool {
         open_reviews: Vec<IgnoredAny>,
     }
     serde_json::from_str(row).is_ok_and(|Waiting { open_reviews }| !open_reviews.is_empty())
+}
+
+/// Returns the id of the execution that a stored row names.
+pub fn ensemble_id(row: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Named {
+        ensemble_id: String,
+    }
+    serde_json::from_str(row).ok().map(|Named { ensemble_id }| ensemble_id)
 }
 
 pub(crate) fn is_false(flag: &bool) -> bool {

@@ -8,6 +8,7 @@ use crate::decisions::chore::Chore;
 use crate::event::{CancelMode, Directive, End, Origin};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Spent, Usage};
+use crate::owner::Owner;
 use crate::requests::catalog::{Belt, Models, ToolInfo};
 use crate::requests::spec::Spec;
 use crate::schema::Schema;
@@ -31,6 +32,16 @@ impl Run {
     /// Whether answers or arguments are checked against schemas in this run.
     pub fn validates(&self) -> bool {
         !self.belt.is_empty() || self.spec.tasks.iter().any(|task| task.output_schema.is_some())
+    }
+
+    /// Returns the owner of the run.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// Returns the owner that sees the run: its own, or that of what another ensemble was given to use.
+    pub fn seen_by(&self) -> &Owner {
+        self.spec.seen_by(&self.owner)
     }
 
     /// What was asked for.

@@ -13,6 +13,7 @@ use crate::decisions::prompt;
 use crate::event::{AfterFailure, CancelMode, Directive, End, Event, EventKind, Origin};
 use crate::id::{Id, Millis};
 use crate::message::{Reply, Spent, Usage};
+use crate::owner::Owner;
 use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::requests::dynamic;
 use crate::requests::spec::{OnError, Spec, Task, Workflow};
@@ -29,6 +30,7 @@ use crate::text::Text;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub(super) ensemble_id: String,
+    pub(super) owner: Owner,
     /// The source of its first events.
     pub(super) origin: Option<Origin>,
     /// The number of its first events that are copies.
@@ -213,8 +215,9 @@ impl Run {
     }
 
     fn accepted(&mut self, fact: &EventKind) {
-        let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied } = fact else { return };
+        let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied, owner } = fact else { return };
         self.copied = *copied;
+        self.owner = owner.clone();
         ensemble_id.clone_into(&mut self.ensemble_id);
         self.spec = spec.clone();
         self.models = models.clone();

@@ -426,6 +426,7 @@ fn fan(n: usize) -> Duration {
         models: compiled.models,
         belt: compiled.belt,
         copied: 0,
+        owner: crate::owner::Owner::local(),
     };
     run.apply(&crate::event::Event { at: 0, kind: fact });
     let mut waiting = Vec::new();

@@ -31,7 +31,9 @@ fn begun() -> World {
 fn forked(world: &World, keep: Keep) -> Vec<Event> {
     let (edits, catalog) = (Edits::default(), catalog());
     let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-    fork::fork(("run-0", &world.log), &wanted, "f".to_owned(), world.now).unwrap().events
+    fork::fork(("run-0", &world.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), world.now)
+        .unwrap()
+        .events
 }
 
 /// Runs the fork to its end.
@@ -134,7 +136,9 @@ fn a_fork_can_begin_where_a_task_began() {
     let refused = |task: &str, world: &World| {
         let (edits, catalog, keep) = (Edits::default(), catalog(), Keep::BeforeTask(task.to_owned()));
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-        fork::fork(("run-0", &world.log), &wanted, "f".to_owned(), world.now).unwrap_err().to_string()
+        fork::fork(("run-0", &world.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), world.now)
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(refused("c", &world), "task: Unknown task 'c'. Available: [a, b]");
     let fresh = World::new(&ensemble(vec![task("a", &[]), task("b", &[])]));

@@ -162,7 +162,9 @@ impl World {
     fn fork(&mut self, keep: Keep) {
         let (edits, catalog) = (Edits::default(), super::world::catalog());
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-        let forked = fork::fork(("run-1", &self.log), &wanted, "f".to_owned(), self.now).unwrap();
+        let forked =
+            fork::fork(("run-1", &self.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), self.now)
+                .unwrap();
         self.start_over(forked.events);
         assert_eq!(self.run, forked.run);
         let count = |fact: fn(&EventKind) -> bool| self.log.iter().filter(|event| fact(&event.kind)).count();

@@ -12,6 +12,7 @@ use crate::decisions::own_tool::OwnTool;
 use crate::event::{Event, EventKind};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
+use crate::owner::Owner;
 use crate::requests::catalog::{EffectClass, ModelInfo, Price, ToolInfo};
 use crate::requests::compile::{Catalog, Compiled, compile};
 use crate::requests::draft::{Draft, Ensemble, Request};
@@ -141,8 +142,15 @@ impl World {
             grants: Grants { models: slots, locks: BTreeSet::from(["door".to_owned()]), belts: shared(), slot: true },
             usage: Usage { input: 10, output: 5, ..Usage::default() },
         };
-        let fact =
-            EventKind::RunAccepted { ensemble_id: "e".to_owned(), spec: Arc::new(spec), models, belt, copied: 0 };
+        let owner = Owner::local();
+        let fact = EventKind::RunAccepted {
+            ensemble_id: "e".to_owned(),
+            spec: Arc::new(spec),
+            models,
+            belt,
+            copied: 0,
+            owner,
+        };
         world.take(Event { at: world.now, kind: fact });
         world.command(Command::Adopt).unwrap();
         world

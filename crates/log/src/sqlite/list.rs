@@ -3,18 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consort_core::owner::Owner;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
 use crate::{Order, Page, Query, Row};
+
+/// The version from which streams have owners.
+const WITH_OWNERS: usize = 2;
 
 /// Returns the rows that match, and their total number.
 pub(super) fn page(db: &Connection, query: &Query) -> rusqlite::Result<Page> {
     let (filter, mut values) = filter(query);
     let mut total = db.prepare_cached(&format!("SELECT count(*) FROM streams WHERE {filter}"))?;
     let total = total.query_row(params_from_iter(&values), |row| row.get(0))?;
+    let owner = owner_column(db)?;
     let sql = format!(
-        "SELECT name, id, kind, status, started_at, ended_at, body FROM streams
+        "SELECT name, id, kind, status, started_at, ended_at, body, {owner} FROM streams
             WHERE {filter} ORDER BY {} LIMIT ? OFFSET ?",
         order(query.order)
     );
@@ -22,6 +27,12 @@ pub(super) fn page(db: &Connection, query: &Query) -> rusqlite::Result<Page> {
     let mut rows = db.prepare_cached(&sql)?;
     let rows = rows.query_map(params_from_iter(&values), |found| row(db, found))?.collect::<rusqlite::Result<_>>()?;
     Ok(Page { rows, total })
+}
+
+/// Returns the column with the owner. A file that is only read may be of a version without it.
+fn owner_column(db: &Connection) -> rusqlite::Result<&'static str> {
+    let version: usize = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok(if version < WITH_OWNERS { "'local'" } else { "owner" })
 }
 
 /// Returns the conditions, and the values of their parameters.
@@ -35,6 +46,7 @@ fn filter(query: &Query) -> (String, Vec<Value>) {
     for (condition, value) in [("kind = ?", &query.kind), ("name = ?", &query.stream), ("status = ?", &query.status)] {
         value.iter().for_each(|value| add(condition, &[value]));
     }
+    query.owner.iter().for_each(|owner| add("owner = ?", &[&owner.to_string()]));
     query.claim.iter().for_each(|key| add("id IN (SELECT stream FROM claims WHERE key = ?)", &[key]));
     match query.ended {
         Some(true) => add("ended_at IS NOT NULL", &[]),
@@ -63,6 +75,7 @@ fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>
     let row = Row {
         kind: text(found, 2)?.into(),
         status: text(found, 3)?.into(),
+        owner: Owner::stored(&text(found, 7)?),
         started_at: number(found, 4)?.unwrap_or_default(),
         ended_at: number(found, 5)?,
         tags: tags(db, found.get(1)?)?,

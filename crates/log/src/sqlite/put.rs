@@ -21,7 +21,7 @@ struct Known {
     id: i64,
     length: Seq,
     epoch: u64,
-    /// True when the append does not change the columns that lists are sorted by.
+    /// True when the append does not change the columns that lists are sorted or filtered by.
     same_place: bool,
 }
 
@@ -104,9 +104,10 @@ impl Piece {
 }
 
 fn find(tx: &Transaction<'_>, append: &Append) -> rusqlite::Result<Option<Known>> {
-    let sql = "SELECT id, length, epoch, kind = ? AND started_at = ? AND ended_at IS ? FROM streams WHERE name = ?";
+    let sql = "SELECT id, length, epoch, kind = ? AND started_at = ? AND ended_at IS ? AND owner = ? FROM streams
+        WHERE name = ?";
     let row = &append.row;
-    let values = params![row.kind, row.started_at, row.ended_at, append.stream];
+    let values = params![row.kind, row.started_at, row.ended_at, row.owner.as_str(), append.stream];
     let known = |row: &rusqlite::Row<'_>| {
         Ok(Known { id: row.get(0)?, length: row.get(1)?, epoch: row.get(2)?, same_place: row.get(3)? })
     };
@@ -130,10 +131,11 @@ fn refusal(tx: &Transaction<'_>, known: Option<&Known>, append: &Append) -> rusq
 
 fn insert(tx: &Transaction<'_>, append: &Append) -> rusqlite::Result<i64> {
     let row = &append.row;
-    let sql = "INSERT INTO streams (name, length, epoch, kind, status, started_at, ended_at, body)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO streams (name, length, epoch, kind, status, started_at, ended_at, body, owner)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let (name, length, epoch) = (&append.stream, length_after(append), append.epoch);
-    let values = params![name, length, epoch, row.kind, row.status, row.started_at, row.ended_at, row.body];
+    let owner = row.owner.as_str();
+    let values = params![name, length, epoch, row.kind, row.status, row.started_at, row.ended_at, row.body, owner];
     let stream = tx.prepare_cached(sql)?.insert(values)?;
     put_tags(tx, stream, row)?;
     Ok(stream)
@@ -146,8 +148,8 @@ fn update(tx: &Transaction<'_>, known: &Known, append: &Append) -> rusqlite::Res
     tx.prepare_cached(sql)?.execute(values)?;
     if !known.same_place {
         // A separate statement, because setting an indexed column rewrites its indexes.
-        let sql = "UPDATE streams SET kind = ?, started_at = ?, ended_at = ? WHERE id = ?";
-        let values = params![row.kind, row.started_at, row.ended_at, known.id];
+        let sql = "UPDATE streams SET kind = ?, started_at = ?, ended_at = ?, owner = ? WHERE id = ?";
+        let values = params![row.kind, row.started_at, row.ended_at, row.owner.as_str(), known.id];
         tx.prepare_cached(sql)?.execute(values)?;
     }
     if !same_tags(tx, known.id, row)? {

@@ -41,6 +41,8 @@ const STEPS: &[&str] = &[
     CREATE INDEX tags_by_value ON tags (key, value);
     CREATE TABLE claims (key TEXT PRIMARY KEY, stream INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE INDEX claims_by_stream ON claims (stream);",
+    // Streams from before there were owners belong to the one there is without keys.
+    "ALTER TABLE streams ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';",
 ];
 
 /// Opens the file for writing, creating or upgrading it as needed.

@@ -10,6 +10,7 @@ use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::{CancelMode, Event, EventKind};
 use consort_core::id::Id;
 use consort_core::message::Outcome;
+use consort_core::owner::Owner;
 use consort_log::MemoryLog;
 use consort_models::{ModelCatalog, ScriptedModel};
 use consort_runtime::admission::Pools;
@@ -68,7 +69,12 @@ impl House {
         self.tools.retain(|known| known.info().name != tool.info().name);
         self.tools.push(tool.clone());
         let what = What::Tool(tool.info().clone());
-        self.shares.push(Share { name: name.to_owned(), tags: tags.iter().map(|t| (*t).to_owned()).collect(), what });
+        self.shares.push(Share {
+            name: name.to_owned(),
+            tags: tags.iter().map(|t| (*t).to_owned()).collect(),
+            owner: Owner::local(),
+            what,
+        });
         self
     }
 
@@ -76,7 +82,12 @@ impl House {
         let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
         let description = format!("Do {name} with {{context}}");
         let draft = Draft { name: Some(name.to_owned()), description, tools, ..Draft::default() };
-        self.shares.push(Share { name: name.to_owned(), tags: Vec::new(), what: What::Task(Box::new(draft)) });
+        self.shares.push(Share {
+            name: name.to_owned(),
+            tags: Vec::new(),
+            owner: Owner::local(),
+            what: What::Task(Box::new(draft)),
+        });
         self
     }
 
@@ -120,7 +131,7 @@ impl House {
             let mut links = JoinSet::new();
             while let Some(connection) = calls.recv().await {
                 let network = answers.clone();
-                links.spawn(async move { network.answer(connection).await });
+                links.spawn(async move { network.answer(connection, Owner::peer("local")).await });
             }
         });
         Running { _dialling: network.dial(), _answering: answering, network, serve, catalog }

@@ -7,7 +7,8 @@ use consort_core::event::{CancelMode, EventKind};
 use consort_core::spec::Kind;
 use consort_log::{self as log, Order, Query, codec};
 
-use super::{Engine, Error, is_of};
+use super::sight::is_of;
+use super::{Engine, Error};
 
 /// The result of removing a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl Engine {
         if let Some(suspects) = self.0.suspects.get() {
             streams.iter().for_each(|stream| suspects.clear(stream));
         }
-        if let Some(folder) = self.traces()
+        if let Some(folder) = self.0.traces.get()
             && let Err(error) = folder.remove(traces).await
         {
             tracing::warn!(%error, "cannot remove the traces of erased runs");
@@ -79,7 +80,7 @@ impl Engine {
     /// Returns the names that the traces of these runs have, as far as the runs can be read.
     async fn names_of_traces(&self, streams: &[Arc<str>]) -> Vec<String> {
         let mut names = Vec::new();
-        if self.traces().is_none() {
+        if self.0.traces.get().is_none() {
             return names;
         }
         for stream in streams.iter().filter(|stream| is_of(Kind::Run, stream)) {

@@ -14,10 +14,11 @@ impl Engine {
     pub async fn fork(&self, run: &str, wanted: &Wanted<'_>) -> Result<(Arc<str>, Forked), Error> {
         let events = self.history(run).await?;
         let now = self.seams().clock.now();
-        let forked = busy::in_place(|| fork::fork((run, &events), wanted, ensemble_id(), now))?;
+        let forked = busy::in_place(|| fork::fork((run, &events), wanted, (ensemble_id(), self.owner()), now))?;
         let id = fresh_id(Kind::Run);
         let (kind, priority) = (Kind::Run, forked.run.spec().priority());
-        let new = New { id: &id, kind, priority, ring: self.ring(&id, kind) };
+        let seen_by = forked.run.seen_by().clone();
+        let new = New { id: &id, kind, priority, ring: self.ring(&id, kind, &seen_by), seen_by };
         self.accept(new, forked.events.clone(), Vec::new()).await?;
         Ok((id, forked))
     }

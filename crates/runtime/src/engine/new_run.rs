@@ -59,9 +59,12 @@ impl Engine {
         let Compiled { spec, models, belt, .. } = compiled;
         let kind = spec.kind;
         let id = id.unwrap_or_else(|| fresh_id(kind));
-        let ring = ring.unwrap_or_else(|| self.ring(&id, kind));
-        let new = New { id: &id, kind, priority: spec.priority(), ring };
-        let fact = EventKind::RunAccepted { ensemble_id: ensemble_id(), spec: Arc::new(spec), models, belt, copied: 0 };
+        let owner = self.owner();
+        let seen_by = spec.seen_by(&owner).clone();
+        let ring = ring.unwrap_or_else(|| self.ring(&id, kind, &seen_by));
+        let new = New { id: &id, kind, priority: spec.priority(), ring, seen_by };
+        let (ensemble_id, spec) = (ensemble_id(), Arc::new(spec));
+        let fact = EventKind::RunAccepted { ensemble_id, spec, models, belt, copied: 0, owner };
         self.accept(new, vec![Event { at: self.seams().clock.now(), kind: fact }], claims).await?;
         Ok(id)
     }

@@ -63,7 +63,9 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Document {
 
 fn security() -> Value {
     json!({ "key": { "type": "http", "scheme": "bearer",
-        "description": "Needed where keys are configured; `x-scope` says what a key must allow." } })
+        "description": "Needed where keys are configured; `x-scope` says what a key must allow, and `x-owner` \
+            whose things it is about: `shared` by all keys, the `runs` that the key sees (others are missing), or the \
+            `key`'s own." } })
 }
 
 fn parameters() -> Map<String, Value> {
@@ -85,7 +87,10 @@ impl Endpoint {
         description.map(|text| say("description", text.into()));
         match self.needs {
             Needs::Nothing => say("security", json!([{}])),
-            Needs::Scope(scope) => say("x-scope", scope.word().into()),
+            Needs::Scope(scope) => {
+                say("x-scope", scope.word().into());
+                say("x-owner", self.whose.word().into())
+            }
         };
         let parameters = self.parameters(schemas);
         if !parameters.is_empty() {

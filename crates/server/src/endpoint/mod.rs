@@ -36,6 +36,7 @@ pub(crate) struct Endpoint {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     pub(crate) needs: Needs,
+    whose: Whose,
     pub(crate) router: MethodRouter<Arc<Site>>,
     operation: Operation,
 }
@@ -47,6 +48,28 @@ pub(crate) enum Needs {
     Nothing,
     /// A key of this scope, where there are keys.
     Scope(Scope),
+}
+
+/// Whose things an endpoint or a frame is about, which decides what the key of another owner gets of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Everybody's: it is the same for every key.
+    Shared,
+    /// Runs: those that the caller sees. Any other run is missing, and in no list.
+    Runs,
+    /// The key's own things, such as threads, which no other key sees, whatever it may.
+    Key,
+}
+
+impl Whose {
+    /// Returns the word in descriptions.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Whose::Shared => "shared",
+            Whose::Runs => "runs",
+            Whose::Key => "key",
+        }
+    }
 }
 
 /// The description of an endpoint.
@@ -126,7 +149,7 @@ impl Endpoint {
             problems: Vec::new(),
         };
         // Whoever forgets to say what is needed shuts everybody out but admins.
-        Endpoint { method, path, needs: Needs::Scope(Scope::Admin), router, operation }
+        Endpoint { method, path, needs: Needs::Scope(Scope::Admin), whose: Whose::Shared, router, operation }
     }
 
     /// Its name for programs and in a few words for people.
@@ -135,9 +158,9 @@ impl Endpoint {
         self
     }
 
-    /// The scope that a key must have.
-    pub(crate) fn needs(self, scope: Scope) -> Endpoint {
-        Endpoint { needs: Needs::Scope(scope), ..self }
+    /// The scope that a key must have, and whose things it is about.
+    pub(crate) fn needs(self, scope: Scope, whose: Whose) -> Endpoint {
+        Endpoint { needs: Needs::Scope(scope), whose, ..self }
     }
 
     /// Nobody needs a key for it.

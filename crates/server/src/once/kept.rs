@@ -14,6 +14,7 @@ use axum::http::response::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_core::spec::Kind;
 use consort_log::clock::Clock;
 use consort_log::{Append, Error, Log, Order, Query, Record, Row, Seq};
@@ -87,6 +88,7 @@ impl Kept {
             kind: KIND.into(),
             status: "KEPT".into(),
             started_at: now,
+            owner: Owner::local(),
             ended_at: Some(now),
             tags: self.run.iter().map(tag).collect::<BTreeMap<_, _>>(),
             body: "{}".into(),
@@ -252,6 +254,7 @@ mod tests {
             kind: "run".into(),
             status: Status::Completed.word().into(),
             started_at: 0,
+            owner: Owner::local(),
             ended_at: Some(1),
             tags: BTreeMap::new(),
             body: "{}".into(),

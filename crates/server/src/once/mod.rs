@@ -71,6 +71,7 @@ enum Keeping {
 pub(crate) async fn layer(
     State(site): State<Arc<Site>>,
     Extension(caller): Extension<Caller>,
+    Extension(runs): Extension<Engine>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
@@ -79,9 +80,9 @@ pub(crate) async fn layer(
     let Some(route) = route.filter(|_| keyed) else { return Ok(next.run(request).await) };
     let (once, request) = Once::read(&site, &caller, request).await?;
     if route.as_str() == CLAIMING {
-        once.claimed(&site, request, next).await
+        once.claimed((&site, &runs), request, next).await
     } else {
-        once.recorded(site, request, next).await
+        once.recorded((site, runs), request, next).await
     }
 }
 
@@ -100,7 +101,12 @@ impl Once {
     }
 
     /// Handles a submission, which finds its run again by the key.
-    async fn claimed(mut self, site: &Site, mut request: Request, next: Next) -> Result<Response, Problem> {
+    async fn claimed(
+        mut self,
+        (site, runs): (&Site, &Engine),
+        mut request: Request,
+        next: Next,
+    ) -> Result<Response, Problem> {
         let response_mode = ResponseMode::read(request.headers())?;
         // Held until the response is stored, so that all requests sent at the same moment get
         // that one. A response that waits for the run's end is not waited for: those requests
@@ -117,7 +123,7 @@ impl Once {
         match kept {
             // A client that waits or streams gets the same run in its current state.
             Some(Kept { run: Some(run), answer, .. }) if response_mode != ResponseMode::Accepted => {
-                match (site.engine().is_kept(&run).await?, answer) {
+                match (runs.is_kept(&run).await?, answer) {
                     // The run is not kept any longer: there is no more to say than was said first.
                     (false, Some(answer)) => return Ok(answer.into()),
                     (true | false, _) => self.run = Some(run),
@@ -149,11 +155,16 @@ impl Once {
 
     /// Handles any other route: executed in a task of its own, because a client that hangs
     /// up must not leave it half done.
-    async fn recorded(self, site: Arc<Site>, request: Request, next: Next) -> Result<Response, Problem> {
+    async fn recorded(
+        self,
+        (site, runs): (Arc<Site>, Engine),
+        request: Request,
+        next: Next,
+    ) -> Result<Response, Problem> {
         let turn = site.keys.turn(&self.scope).await;
         if let Some(kept) = self.kept(&site).await? {
             let answer = kept.answer.ok_or_else(unknown)?;
-            return repeated(&site, &self.caller, answer, request.headers()).await;
+            return repeated((&site, &runs), &self.caller, answer, request.headers()).await;
         }
         let run: Option<Arc<str>> = run_of(request.uri().path(), request.headers()).map(Arc::from);
         let begun = Kept { print: self.print.clone(), run, answer: None };
@@ -211,32 +222,31 @@ impl Once {
     }
 
     /// Returns the run that the first such request made.
-    pub(crate) async fn first(&self, engine: &Engine) -> Result<Option<Arc<str>>, Problem> {
+    pub(crate) async fn first(&self, runs: &Engine) -> Result<Option<Arc<str>>, Problem> {
         if self.run.is_some() {
             return Ok(self.run.clone());
         }
         let [same, any] = self.claims();
         // The key is looked up first: both claims are made at once, so a run that holds the
         // key by now holds this request too, if it belongs to it.
-        let Some(run) = engine.holder(&any).await? else { return Ok(None) };
-        if engine.holder(&same).await?.is_some_and(|holder| holder == run) {
+        let Some(run) = runs.holder(&any).await? else { return Ok(None) };
+        if runs.holder(&same).await?.is_some_and(|holder| holder == run) {
             return Ok(Some(run));
         }
         // Erased between the two lookups: the key is free again.
-        if engine.holder(&any).await?.is_some() { Err(conflict()) } else { Ok(None) }
+        if runs.holder(&any).await?.is_some() { Err(conflict()) } else { Ok(None) }
     }
 
     /// Submits a run, or finds the one the first such request made.
-    pub(crate) async fn submit(&self, site: &Site, compiled: Compiled) -> Result<Arc<str>, Problem> {
+    pub(crate) async fn submit(&self, (site, runs): (&Site, &Engine), compiled: Compiled) -> Result<Arc<str>, Problem> {
         // A lock other than the response's, which this request may hold already.
         let _turn = site.keys.turn(&format!("{}\n{SUBMISSION}", self.scope)).await;
-        let engine = site.engine();
-        if let Some(run) = self.first(engine).await? {
+        if let Some(run) = self.first(runs).await? {
             return Ok(run);
         }
-        match engine.submit(NewRun::new(compiled).claiming(self.claims())).await {
+        match runs.submit(NewRun::new(compiled).claiming(self.claims())).await {
             Err(error @ engine::Error::Log(log::Error::Claimed { .. })) => {
-                self.first(engine).await?.ok_or_else(|| error.into())
+                self.first(runs).await?.ok_or_else(|| error.into())
             }
             submitted => Ok(submitted?),
         }
@@ -250,12 +260,17 @@ impl Once {
 
 /// Repeats a response: a client that wants the frames of the work that the first
 /// request started gets them, any other gets the first response.
-async fn repeated(site: &Site, caller: &Caller, answer: Answer, headers: &HeaderMap) -> Result<Response, Problem> {
+async fn repeated(
+    (site, runs): (&Site, &Engine),
+    caller: &Caller,
+    answer: Answer,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
     if !accepts(headers, "text/event-stream") {
         return Ok(answer.into());
     }
     match answer.begun() {
-        Some(Begun::Run(run)) => submit::streamed(site, &run).await,
+        Some(Begun::Run(run)) => submit::streamed((site, runs), &run).await,
         Some(Begun::Turn { thread, turn }) => threads::streamed(site, caller, &thread, turn).await,
         None => Ok(answer.into()),
     }

@@ -10,14 +10,14 @@ use serde::Serialize;
 
 use crate::Site;
 use crate::access::{Caller, Scope};
-use crate::endpoint::{Endpoint, Tag, post};
+use crate::endpoint::{Endpoint, Tag, Whose, post};
 use crate::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/api/admin/compact", compact)
             .named(Tag::Server, "compact", "Remove every byte of what was deleted from the disk")
-            .needs(Scope::Admin)
+            .needs(Scope::Admin, Whose::Shared)
             .answers::<Compacted>(StatusCode::OK, "They are gone.")
             .fails(&[Code::StorageUnavailable]),
     ]

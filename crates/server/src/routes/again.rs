@@ -13,12 +13,13 @@ use axum::response::Response;
 use consort_core::fork::{Keep, Wanted};
 use consort_core::request::{self, shape};
 use consort_core::view::RunDetail;
+use consort_runtime::engine::Engine;
 
 use super::submit::{Accepted, answer, trace};
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, post};
+use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, Whose, post};
 use crate::problem::{Code, Problem};
 use crate::response_mode::ResponseMode;
 
@@ -33,7 +34,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endpoint {
     endpoint
         .named(Tag::Runs, id, summary)
-        .needs(Scope::Run)
+        .needs(Scope::Run, Whose::Runs)
         .takes(&[PREFER, TRACEPARENT])
         .optional_body::<shape::Edits>()
         .answers::<RunDetail<'_>>(StatusCode::OK, "What came of it, when that was waited for.")
@@ -57,6 +58,7 @@ struct Asked {
 
 async fn retry(
     State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
     headers: HeaderMap,
@@ -64,11 +66,12 @@ async fn retry(
 ) -> Result<Response, Problem> {
     let asked =
         Asked { run, by: caller.0, sent, response_mode: ResponseMode::read(&headers)?, traceparent: trace(&headers) };
-    again(&site, asked, |_from| Keep::Completed).await
+    again((&site, &runs), asked, |_from| Keep::Completed).await
 }
 
 async fn fork(
     State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
     headers: HeaderMap,
@@ -76,16 +79,16 @@ async fn fork(
 ) -> Result<Response, Problem> {
     let asked =
         Asked { run, by: caller.0, sent, response_mode: ResponseMode::read(&headers)?, traceparent: trace(&headers) };
-    again(&site, asked, |from| from).await
+    again((&site, &runs), asked, |from| from).await
 }
 
-async fn again(site: &Site, asked: Asked, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
+async fn again((site, runs): (&Site, &Engine), asked: Asked, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
     let Asked { run, by, sent, response_mode, traceparent } = asked;
     let (edits, from, mut warnings) = request::parse_edits(&sent.0)?;
     let (catalog, traceparent) = (&site.server.catalog, traceparent.as_deref());
     let wanted = Wanted { keep: keep(from), edits: &edits, catalog, by: &by, traceparent };
-    let (new, forked) = site.engine().fork(&run, &wanted).await?;
+    let (new, forked) = runs.fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);
     let accepted = Accepted::new(forked.run.spec(), &warnings).after(&forked.run);
-    answer(site, &new, accepted, response_mode).await
+    answer((site, runs), &new, accepted, response_mode).await
 }

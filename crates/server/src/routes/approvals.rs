@@ -14,18 +14,18 @@ use super::steer::Applied;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, Tag, get, post};
+use crate::endpoint::{Endpoint, Tag, Whose, get, post};
 use crate::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/approvals", list)
             .named(Tag::Threads, "listApprovals", "Calls of chats that wait for a person")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .answers::<Approvals>(StatusCode::OK, "The open ones."),
         post("/api/approvals/{id}", answer)
             .named(Tag::Threads, "answerApproval", "Allow a call, or not")
-            .needs(Scope::Review)
+            .needs(Scope::Review, Whose::Key)
             .body::<ApprovalRequest>()
             .answers::<Answered>(StatusCode::OK, "The answer holds.")
             .fails(&[Code::BadRequest, Code::ApprovalNotFound, Code::ApprovalResolved, Code::RunCompleted])

@@ -20,13 +20,13 @@ use serde_json::Value;
 
 use crate::Site;
 use crate::access::Scope;
-use crate::endpoint::{Endpoint, Tag, get};
+use crate::endpoint::{Endpoint, Tag, Whose, get};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/capabilities", capabilities)
             .named(Tag::Tools, "capabilities", "What a request can choose from")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<Capabilities>(StatusCode::OK, "Tools, models, tasks and what is shared."),
     ]
 }

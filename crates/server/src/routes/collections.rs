@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, LOCATION, Tag, delete, get, post};
+use crate::endpoint::{Endpoint, LOCATION, Tag, Whose, delete, get, post};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
@@ -29,34 +29,34 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/collections", list)
             .named(Tag::Collections, "listCollections", "Collections of documents")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<Collections>(StatusCode::OK, "All of them."),
         post("/api/collections", create)
             .named(Tag::Collections, "createCollection", "Make a collection")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .body::<CollectionRequest>()
             .answers::<CollectionView>(StatusCode::CREATED, "It is there.")
             .with(&[LOCATION])
             .fails(&[Code::BadRequest, Code::CollectionExists, Code::LimitReached]),
         get("/api/collections/{name}", one)
             .named(Tag::Collections, "getCollection", "A collection")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<CollectionView>(StatusCode::OK, "It, also when it cannot be read.")
             .fails(&[Code::CollectionNotFound]),
         delete("/api/collections/{name}", remove)
             .named(Tag::Collections, "deleteCollection", "Erase a collection with its documents")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::CollectionNotFound]),
         post("/api/collections/{name}/documents", add)
             .named(Tag::Collections, "addDocument", "Add a document")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .body::<DocumentRequest>()
             .answers::<AddedDocument>(StatusCode::CREATED, "It can be found.")
             .fails(&[Code::BadRequest, Code::CollectionNotFound]),
         get("/api/collections/{name}/search", search)
             .named(Tag::Collections, "searchCollection", "Find passages")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .query::<Search>()
             .answers::<Hits>(StatusCode::OK, "The best ones first.")
             .fails(&[Code::BadRequest, Code::CollectionNotFound]),

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use consort_core::request::shape::AsSent;
+use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
 
 use crate::Site;
 use crate::access::Scope;
-use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, Tag, get};
+use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, Tag, Whose, get};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 use crate::response_mode::accepts;
@@ -26,7 +28,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/runs/{id}/events", events)
             .named(Tag::Runs, "runEvents", "A run's frames, as they come or page by page")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .query::<EventsQuery>()
             .takes(&[FROM, LAST_EVENT_ID])
             .streams(stream)
@@ -59,16 +61,17 @@ struct Frame;
 
 async fn events(
     State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Path(run): Path<String>,
     pairs: Pairs,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let from = first(&pairs, &headers)?;
     if let Some(limit) = page_wanted(&pairs, &headers)? {
-        let frames = site.engine().page(&run, from, limit).await?;
+        let frames = runs.page(&run, from, limit).await?;
         return Ok(page(&frames.iter().map(|frame| frame.text().clone()).collect::<Vec<_>>()));
     }
-    Ok(sse(&site, site.engine().tail(&run, from).await?, Filter::read(&pairs)))
+    Ok(sse(&site, runs.tail(&run, from).await?, Filter::read(&pairs)))
 }
 
 /// Returns the number of frames that a client wants in one response; `None` for a stream.

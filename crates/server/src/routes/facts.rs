@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::Site;
 use crate::access::{Caller, Scope};
-use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::endpoint::{Endpoint, Tag, Whose, delete, get};
 use crate::problem::{Code, Problem};
 use crate::query::{Page, Pairs};
 
@@ -27,17 +27,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                 "Facts from chats whose messages asked for it with `memory_enabled`, the newest first. \
                  Everybody sees only their own.",
             )
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .query::<Page>()
             .answers::<Facts>(StatusCode::OK, "The facts.")
             .fails(&[Code::BadRequest]),
         delete("/api/facts", forget_all)
             .named(Tag::Memory, "forgetFacts", "Erase everything that is remembered about the caller")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .answers::<Forgotten>(StatusCode::OK, "How many facts there were."),
         delete("/api/facts/{id}", forget)
             .named(Tag::Memory, "forgetFact", "Erase one fact")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .answers_nothing(StatusCode::NO_CONTENT, "Its bytes are gone.")
             .fails(&[Code::NotFound]),
     ]

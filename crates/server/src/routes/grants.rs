@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::Site;
 use crate::access::{Caller, Scope};
-use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::endpoint::{Endpoint, Tag, Whose, delete, get};
 use crate::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -22,12 +22,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
                 "A grant comes from `allow_for_chat` and covers one tool to one host, as the tool was described \
                  then: one that is described otherwise is asked about again.",
             )
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .answers::<Grants>(StatusCode::OK, "The grants, the oldest first.")
             .fails(&[Code::ThreadNotFound]),
         delete("/api/threads/{id}/grants/{grant}", withdraw)
             .named(Tag::Threads, "withdrawGrant", "Take back what was allowed for the rest of a conversation")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .answers_nothing(StatusCode::NO_CONTENT, "It is asked about again, by the turn that runs too.")
             .fails(&[Code::ThreadNotFound, Code::GrantNotFound]),
     ]

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::Site;
 use crate::access::{Caller, Scope};
-use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::endpoint::{Endpoint, Tag, Whose, delete, get};
 use crate::problem::{Code, Problem};
 use crate::query::{Page, Pairs};
 
@@ -25,23 +25,23 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/memory", scopes)
             .named(Tag::Memory, "listScopes", "What runs remember for later ones")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .query::<Page>()
             .answers::<Scopes>(StatusCode::OK, "The names things are remembered under.")
             .fails(&[Code::BadRequest]),
         get("/api/memory/{scope}", entries)
             .named(Tag::Memory, "getScope", "What is remembered under a name")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<Remembered>(StatusCode::OK, "The entries, the oldest first.")
             .fails(&[Code::NotFound]),
         delete("/api/memory/{scope}", forget)
             .named(Tag::Memory, "forgetScope", "Forget everything under a name")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .answers_nothing(StatusCode::NO_CONTENT, "It is forgotten.")
             .fails(&[Code::NotFound]),
         delete("/api/memory/{scope}/{key}", forget_one)
             .named(Tag::Memory, "forgetEntry", "Forget one entry")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .answers_nothing(StatusCode::NO_CONTENT, "It is forgotten.")
             .fails(&[Code::NotFound]),
     ]

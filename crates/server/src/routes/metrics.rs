@@ -16,7 +16,7 @@ use consort_runtime::meters::{Meter, gauge};
 
 use crate::Site;
 use crate::access::Scope;
-use crate::endpoint::{Endpoint, Tag, get};
+use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::problem::Problem;
 
 /// The methods that are counted separately.
@@ -26,7 +26,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/metrics", metrics)
             .named(Tag::Server, "metrics", "What there is and what has happened, for Prometheus")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers_text("text/plain", "Metrics."),
     ]
 }
@@ -44,7 +44,7 @@ async fn metrics(State(site): State<Arc<Site>>) -> Result<([(HeaderName, &'stati
     for (status, _) in Status::WORDS.iter().copied() {
         let kind = Some(Kind::Run.word().to_owned());
         let query = Query { kind, status: Some(status.to_owned()), ..Query::default() };
-        stored.push(([("status", status)], site.engine().list(query).await?.total));
+        stored.push(([("status", status)], site.engine().count(query).await?));
     }
     let stored: Vec<_> = stored.iter().map(|(labels, count)| (&labels[..], *count)).collect();
     gauge(&mut text, "consort_runs", "Runs that are kept.", &stored);

@@ -9,6 +9,7 @@ pub(crate) mod describe;
 mod events;
 mod facts;
 mod grants;
+mod me;
 mod memory;
 pub(crate) mod metrics;
 mod network;
@@ -59,6 +60,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
         capabilities::endpoints(),
         network::endpoints(),
         facts::endpoints(),
+        me::endpoints(),
         memory::endpoints(),
         traces::endpoints(),
         workspace::endpoints(),

@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use consort_core::frame::field::Iso;
+use consort_core::spec::Kind;
 use consort_net::Gone;
 use consort_net::network::{PeerView, RequestView};
 use consort_net::wire::{Availability, Capability, Hello};
+use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Site;
-use crate::access::Scope;
-use crate::endpoint::{Endpoint, Tag, get};
+use crate::access::{Pass, Scope};
+use crate::endpoint::{Endpoint, Tag, Whose, get};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/network", network)
             .named(Tag::Network, "network", "The other ensembles, and what they share")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<Network>(StatusCode::OK, "This one and its peers."),
     ]
 }
@@ -112,8 +114,19 @@ struct PeerRequest {
     percent_complete: Option<u8>,
 }
 
-async fn network(State(site): State<Arc<Site>>) -> Json<Network> {
+async fn network(
+    State(site): State<Arc<Site>>,
+    Extension(pass): Extension<Pass>,
+    Extension(runs): Extension<Engine>,
+) -> Json<Network> {
     let network = &site.server.network;
+    let mut peers = Vec::new();
+    for mut peer in network.peers() {
+        if pass.has_key() {
+            peer.requests = seen(&runs, peer.requests).await;
+        }
+        peers.push(described(peer));
+    }
     let about = network.introduction();
     let capacity = network.capacity();
     Json(Network {
@@ -126,12 +139,26 @@ async fn network(State(site): State<Arc<Site>>) -> Json<Network> {
         max_concurrent: capacity.max_concurrent,
         shared_capabilities: about.shared_capabilities,
         capabilities: network.registry(|registry| registry.size()),
-        peers: network.peers().into_iter().map(peer).collect(),
+        peers,
         gone: network.gone().into_iter().map(gone).collect(),
     })
 }
 
-fn peer(peer: PeerView) -> Peer {
+/// Returns the requests of runs that the caller sees. Those of chats are nobody's to see: they tell whose thread
+/// is about what.
+async fn seen(runs: &Engine, requests: Vec<RequestView>) -> Vec<RequestView> {
+    let mut seen = Vec::new();
+    for request in requests {
+        // A request is named after the run and the call that it is made for.
+        let run = request.id.split('/').next().unwrap_or_default();
+        if runs.only(Kind::Run).sees(run).await || runs.only(Kind::Peer).sees(run).await {
+            seen.push(request);
+        }
+    }
+    seen
+}
+
+fn described(peer: PeerView) -> Peer {
     let PeerView { name, connected, since, dialled, trouble, hello, capacity, requests } = peer;
     let capacity = capacity.as_ref();
     Peer {

@@ -1,8 +1,6 @@
 //! `/api/reviews`: open reviews, and the decisions about them.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use consort_core::choice::{AnyCase, Choice};
@@ -19,10 +17,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::steer::Applied;
-use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, Tag, get, post};
+use crate::endpoint::{Endpoint, Tag, Whose, get, post};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
@@ -56,12 +53,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/reviews", list)
             .named(Tag::Reviews, "listReviews", "What waits for a person")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .query::<ReviewsQuery>()
             .answers::<Reviews>(StatusCode::OK, "The open reviews."),
         post("/api/reviews/{id}", decide)
             .named(Tag::Reviews, "decideReview", "Decide a review")
-            .needs(Scope::Review)
+            .needs(Scope::Review, Whose::Runs)
             .body::<DecisionRequest>()
             .answers::<Decided>(StatusCode::OK, "The decision holds.")
             .fails(&[Code::BadRequest, Code::InvalidInput, Code::ReviewNotFound, Code::ReviewResolved])
@@ -106,11 +103,11 @@ pub(crate) struct Decided {
     status: Applied,
 }
 
-async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Reviews>, Problem> {
+async fn list(Extension(runs): Extension<Engine>, pairs: Pairs) -> Result<Json<Reviews>, Problem> {
     let wanted = ReviewsQuery { run_id: pairs.first("runId").map(str::to_owned) };
     let mut reviews = Vec::new();
     for kind in REVIEWED {
-        reviews.extend(open(&site.engine().only(kind), kind, wanted.run_id.as_deref()).await?);
+        reviews.extend(open(&runs.only(kind), kind, wanted.run_id.as_deref()).await?);
     }
     Ok(Json(Reviews { total: reviews.len(), reviews }))
 }
@@ -140,37 +137,37 @@ async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Revi
 }
 
 /// Returns the engine restricted to the runs whose reviews are decided over HTTP.
-fn reviewing(site: &Site, run: &str) -> Engine {
+fn reviewing(runs: &Engine, run: &str) -> Engine {
     let kind = REVIEWED.into_iter().find(|kind| run.starts_with(kind.word()));
-    site.engine().only(kind.unwrap_or(Kind::Run))
+    runs.only(kind.unwrap_or(Kind::Run))
 }
 
 async fn decide(
-    State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Decided>, Problem> {
     let sent = sent.as_ref().map_err(Problem::clone);
-    Ok(Json(decided(&site, &caller, &id, sent).await?))
+    Ok(Json(decided(&runs, &caller, &id, sent).await?))
 }
 
 /// Applies a decision. A missing review is reported before mistakes in the decision.
 pub(crate) async fn decided(
-    site: &Site,
+    runs: &Engine,
     caller: &Caller,
     id: &str,
     sent: Result<&Sent, Problem>,
 ) -> Result<Decided, Problem> {
     let (run, review) = parse_review_id(id).ok_or_else(|| unknown(id))?;
-    match standing(site, run, review).await? {
+    match standing(runs, run, review).await? {
         None => return Err(unknown(id)),
         Some(Standing::Decided(verdict)) => return Err(Problem::resolved(id, verdict)),
         Some(Standing::Open) => {}
     }
     let sent = sent?;
     let decision = decision(sent)?;
-    let asked = reviewing(site, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
+    let asked = reviewing(runs, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
     asked.map_err(|error| {
         if let engine::Error::Refused(Refused::Decided { verdict }) = &error {
             return Problem::resolved(id, *verdict);
@@ -182,8 +179,8 @@ pub(crate) async fn decided(
     Ok(Decided { review_id: id.to_owned(), decision: said, status: Applied::Applied })
 }
 
-async fn standing(site: &Site, run: &str, review: u32) -> Result<Option<Standing>, Problem> {
-    match reviewing(site, run).run(run).await {
+async fn standing(runs: &Engine, run: &str, review: u32) -> Result<Option<Standing>, Problem> {
+    match reviewing(runs, run).run(run).await {
         Ok(state) => Ok(state.review_standing(review)),
         Err(engine::Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),

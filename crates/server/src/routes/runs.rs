@@ -1,8 +1,6 @@
 //! `/api/runs`: listing, showing and deleting runs.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -13,15 +11,14 @@ use consort_core::spec::Kind;
 use consort_core::status::Status;
 use consort_core::view::{self, RunDetail, StoredRow};
 use consort_log::{self as log, Query, Row};
-use consort_runtime::engine::{self, Removal};
+use consort_runtime::engine::{self, Engine, Removal};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::steer::{Steered, Steering};
-use crate::Site;
 use crate::access::{Caller, Scope};
-use crate::endpoint::{Endpoint, Tag, delete, get};
+use crate::endpoint::{Endpoint, Tag, Whose, delete, get};
 use crate::once;
 use crate::problem::{Code, Problem};
 use crate::query::{Page, Pairs};
@@ -30,19 +27,19 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/runs", list)
             .named(Tag::Runs, "listRuns", "List runs, the newest first")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .query::<RunsQuery>()
             .query::<Page>()
             .answers::<Runs>(StatusCode::OK, "The runs that match.")
             .fails(&[Code::BadRequest]),
         get("/api/runs/{id}", detail)
             .named(Tag::Runs, "getRun", "Everything about a run")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .answers::<RunDetail<'_>>(StatusCode::OK, "The run.")
             .fails(&[Code::RunNotFound]),
         delete("/api/runs/{id}", remove)
             .named(Tag::Runs, "deleteRun", "Erase an ended run, cancel any other")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Runs)
             .answers::<Steered>(StatusCode::OK, "It is being cancelled.")
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::RunNotFound]),
@@ -68,27 +65,30 @@ pub(crate) struct Runs {
     total: usize,
 }
 
-async fn list(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Json<Runs>, Problem> {
-    Ok(Json(listed(&site, &pairs).await?))
+async fn list(Extension(runs): Extension<Engine>, pairs: Pairs) -> Result<Json<Runs>, Problem> {
+    Ok(Json(listed(&runs, &pairs).await?))
 }
 
 /// Returns the runs that match.
-pub(crate) async fn listed(site: &Site, pairs: &Pairs) -> Result<Runs, Problem> {
-    let page = site.engine().list(query(pairs)?).await?;
-    let runs = page.rows.iter().map(|(run, row)| listed_run(site, run, row)).collect();
+pub(crate) async fn listed(runs: &Engine, pairs: &Pairs) -> Result<Runs, Problem> {
+    let page = runs.list(query(pairs)?).await?;
+    let runs = page.rows.iter().map(|(run, row)| listed_run(runs, run, row)).collect();
     Ok(Runs { runs, total: page.total })
 }
 
 /// Returns the list entry of a run; one that cannot be read says so.
-fn listed_run(site: &Site, run: &str, row: &Row) -> StoredRow {
-    let stored = StoredRow::read(&row.body);
+fn listed_run(runs: &Engine, run: &str, row: &Row) -> StoredRow {
+    let mut stored = StoredRow::read(&row.body);
+    if let Ok(stored) = &mut stored {
+        stored.belong_to(&row.owner);
+    }
     let reason = stored.as_ref().err().map(|error| format!("its row cannot be read: {error}"));
-    match (site.engine().damage(run).or(reason), stored) {
+    match (runs.damage(run).or(reason), stored) {
         (None, Ok(mut stored)) => {
-            if let Some((position, waited_ms)) = queued(site, run, row.started_at) {
+            if let Some((position, waited_ms)) = queued(runs, run, row.started_at) {
                 stored.queue(position, waited_ms);
             }
-            if site.engine().stalled(run).is_some() {
+            if runs.stalled(run).is_some() {
                 stored.stall();
             }
             stored
@@ -99,8 +99,8 @@ fn listed_run(site: &Site, run: &str, row: &Row) -> StoredRow {
 
 /// Returns the part of an unreadable run that its row still holds.
 fn damaged<'a>(run: &'a str, row: &'a Row, reason: &'a str) -> DamagedRun<'a> {
-    let Row { status, started_at, tags, body, .. } = row;
-    DamagedRun { run, row: body, status, started_at: *started_at, tags, reason }
+    let Row { status, started_at, tags, body, owner, .. } = row;
+    DamagedRun { run, row: body, status, started_at: *started_at, tags, owner: owner.as_str(), reason }
 }
 
 fn query(pairs: &Pairs) -> Result<Query, Problem> {
@@ -132,46 +132,46 @@ fn status(said: &str) -> Result<Status, Problem> {
     known.map(|(_, status)| *status).ok_or_else(|| Problem::bad_request(format!("Unknown status: {said}")))
 }
 
-async fn detail(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
-    Ok(Json(detailed(&site, &run).await?))
+async fn detail(Extension(runs): Extension<Engine>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
+    Ok(Json(detailed(&runs, &run).await?))
 }
 
 /// Returns the details of a run; of an unreadable one, the content of its row.
-pub(crate) async fn detailed(site: &Site, run: &str) -> Result<Value, Problem> {
-    let state = match site.engine().run(run).await {
+pub(crate) async fn detailed(runs: &Engine, run: &str) -> Result<Value, Problem> {
+    let state = match runs.run(run).await {
         Ok(state) => state,
         Err(error @ engine::Error::Log(log::Error::Damaged { .. })) => {
-            let (row, reason) = site.engine().damaged(run).await?.ok_or(error)?;
+            let (row, reason) = runs.damaged(run).await?.ok_or(error)?;
             return Ok(json!(damaged(run, &row, &reason).detail()));
         }
         Err(error) => return Err(error.into()),
     };
     let mut detail = state.detail(run);
-    if let Some((position, waited_ms)) = queued(site, run, state.summary(run).started_at) {
+    if let Some((position, waited_ms)) = queued(runs, run, state.summary(run).started_at) {
         detail.queue(position, waited_ms);
     }
-    if site.engine().stalled(run).is_some() {
+    if runs.stalled(run).is_some() {
         detail.stall();
     }
     Ok(json!(detail))
 }
 
 async fn remove(
-    State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
 ) -> Result<Response, Problem> {
-    Ok(match site.engine().remove(&run, caller.0).await? {
+    Ok(match runs.remove(&run, caller.0).await? {
         Removal::Cancelling => Json(Steered { run_id: run, status: Steering::Cancelling }).into_response(),
         Removal::Erased => {
-            once::forget_run(&*site.engine().seams().log, &run).await.map_err(engine::Error::from)?;
+            once::forget_run(&*runs.seams().log, &run).await.map_err(engine::Error::from)?;
             StatusCode::NO_CONTENT.into_response()
         }
     })
 }
 
 /// Returns the run's position in the queue and the time it has waited, while it waits.
-fn queued(site: &Site, run: &str, started_at: Millis) -> Option<(usize, Millis)> {
-    let position = site.engine().queue_position(run)?;
-    Some((position, site.engine().seams().clock.now().saturating_sub(started_at)))
+fn queued(runs: &Engine, run: &str, started_at: Millis) -> Option<(usize, Millis)> {
+    let position = runs.queue_position(run)?;
+    Some((position, runs.seams().clock.now().saturating_sub(started_at)))
 }

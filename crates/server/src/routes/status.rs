@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use crate::Site;
 use crate::access::Scope;
-use crate::endpoint::{Endpoint, Tag, get, post};
+use crate::endpoint::{Endpoint, Tag, Whose, get, post};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/status", status)
             .named(Tag::Server, "status", "How the server is")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<Status>(StatusCode::OK, "It runs."),
         get("/api/health/live", live)
             .named(Tag::Server, "live", "Whether the server answers")
@@ -37,7 +37,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<Health>(StatusCode::SERVICE_UNAVAILABLE, "It has not."),
         post("/api/lifecycle/drain", drain)
             .named(Tag::Server, "drain", "Finish what runs, take nothing new, and stop")
-            .needs(Scope::Admin)
+            .needs(Scope::Admin, Whose::Shared)
             .answers::<Drained>(StatusCode::OK, "It will."),
     ]
 }

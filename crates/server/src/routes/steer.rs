@@ -10,45 +10,45 @@ use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, Directive, Event, EventKind, Priority};
 use consort_core::id::Millis;
 use consort_core::run::Run;
-use consort_runtime::engine;
+use consort_runtime::engine::{self, Engine};
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Site;
-use crate::access::{Caller, Scope};
+use crate::access::{Caller, Pass, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, Tag, post};
+use crate::endpoint::{Endpoint, Tag, Whose, post};
 use crate::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/api/runs/{id}/cancel", cancel)
             .named(Tag::Runs, "cancelRun", "Stop a run")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Runs)
             .optional_body::<CancelRequest>()
             .answers::<Steered>(StatusCode::OK, "It will stop.")
             .fails(&[Code::BadRequest, Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
         post("/api/runs/{id}/pause", pause)
             .named(Tag::Runs, "pauseRun", "Begin nothing new until it is resumed")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Runs)
             .answers::<Steered>(StatusCode::OK, "It is paused.")
             .fails(&[Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
         post("/api/runs/{id}/resume", resume)
             .named(Tag::Runs, "resumeRun", "Go on")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Runs)
             .answers::<Steered>(StatusCode::OK, "It goes on.")
             .fails(&[Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
         post("/api/runs/{id}/model", model)
             .named(Tag::Runs, "switchModel", "Ask another model from now on")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Runs)
             .body::<ModelRequest>()
             .answers::<Switched>(StatusCode::OK, "It holds from the next model call.")
             .fails(&[Code::BadRequest, Code::InvalidModel, Code::RunNotFound, Code::RunCompleted])
             .fails(&[Code::StorageDamaged]),
         post("/api/runs/{id}/inject", inject)
             .named(Tag::Runs, "injectDirective", "Say something to the agents of a run")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Runs)
             .body::<InjectRequest>()
             .answers::<Injected>(StatusCode::OK, "They will be told.")
             .fails(&[Code::BadRequest, Code::RunNotFound, Code::RunCompleted, Code::StorageDamaged]),
@@ -118,8 +118,34 @@ struct InjectRequest {
     /// How long it matters, as in `PT10M`.
     #[schemars(with = "Option<String>")]
     ttl: Option<Millis>,
+    /// Who says it; where keys are needed the key's name is, and this is `onBehalfOf`.
+    from: Option<String>,
     /// In whose name it is said.
     on_behalf_of: Option<String>,
+}
+
+/// The author of a directive.
+pub(crate) struct Author {
+    pub(crate) from: String,
+    pub(crate) on_behalf_of: Option<String>,
+}
+
+impl Author {
+    /// Reads the author. A client that sent a key acts under the key's name, whatever it calls
+    /// itself: the name it claims is kept beside it.
+    pub(crate) fn read(pass: &Pass, sent: &Sent) -> Result<Author, Problem> {
+        let text = |name| Ok::<_, Problem>(sent.optional_text(name)?.map(str::to_owned));
+        Ok(Author::new(pass, text("from")?, text("onBehalfOf")?))
+    }
+
+    fn new(pass: &Pass, said: Option<String>, other: Option<String>) -> Author {
+        let name = pass.caller.0.clone();
+        if pass.has_key() {
+            let on_behalf_of = other.or(said).filter(|other| *other != name);
+            return Author { from: name, on_behalf_of };
+        }
+        Author { from: said.unwrap_or(name), on_behalf_of: other }
+    }
 }
 
 /// Something that was said to the agents of a run.
@@ -138,28 +164,28 @@ enum Active {
 }
 
 async fn cancel(
-    State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Steered>, Problem> {
     let mode = match sent.and_then(|sent| mode(&sent)) {
         Ok(mode) => mode,
-        Err(wrong) => return Err(in_the_way(&site, &run, wrong).await),
+        Err(wrong) => return Err(in_the_way(&runs, &run, wrong).await),
     };
-    Ok(Json(cancelled(&site, &run, mode, &caller).await?))
+    Ok(Json(cancelled(&runs, &run, mode, &caller).await?))
 }
 
 /// Sends a command to a run; returns the events that it recorded.
-async fn asked(site: &Site, run: &str, command: Command) -> Result<Vec<Event>, Problem> {
-    site.engine().command(run, command).await.map_err(|error| Problem::of_run(run, error))
+async fn asked(runs: &Engine, run: &str, command: Command) -> Result<Vec<Event>, Problem> {
+    runs.command(run, command).await.map_err(|error| Problem::of_run(run, error))
 }
 
 /// Returns the problem to report for a wrong request: that the run is missing or has
 /// ended comes first.
-async fn in_the_way(site: &Site, run: &str, wrong: Problem) -> Problem {
+async fn in_the_way(runs: &Engine, run: &str, wrong: Problem) -> Problem {
     let ended = |run: Run| run.ended().then(|| Refused::Ended { status: run.status() }.into());
-    let gone = site.engine().run(run).await.map_or_else(Some, ended);
+    let gone = runs.run(run).await.map_or_else(Some, ended);
     gone.map_or(wrong, |error: engine::Error| Problem::of_run(run, error))
 }
 
@@ -170,31 +196,32 @@ pub(crate) fn mode(sent: &Sent) -> Result<CancelMode, Problem> {
 }
 
 /// Asks a run to stop.
-pub(crate) async fn cancelled(site: &Site, run: &str, mode: CancelMode, caller: &Caller) -> Result<Steered, Problem> {
-    asked(site, run, Command::Cancel { mode, by: caller.0.clone() }).await?;
+pub(crate) async fn cancelled(runs: &Engine, run: &str, mode: CancelMode, caller: &Caller) -> Result<Steered, Problem> {
+    asked(runs, run, Command::Cancel { mode, by: caller.0.clone() }).await?;
     Ok(Steered { run_id: run.to_owned(), status: Steering::Cancelling })
 }
 
 async fn pause(
-    State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
 ) -> Result<Json<Steered>, Problem> {
-    asked(&site, &run, Command::Pause { by: caller.0 }).await?;
+    asked(&runs, &run, Command::Pause { by: caller.0 }).await?;
     Ok(Json(Steered { run_id: run, status: Steering::Paused }))
 }
 
 async fn resume(
-    State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
 ) -> Result<Json<Steered>, Problem> {
-    asked(&site, &run, Command::Resume { by: caller.0 }).await?;
+    asked(&runs, &run, Command::Resume { by: caller.0 }).await?;
     Ok(Json(Steered { run_id: run, status: Steering::Resumed }))
 }
 
 async fn model(
     State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
     Path(run): Path<String>,
     sent: Result<Sent, Problem>,
@@ -203,18 +230,23 @@ async fn model(
         return Err(no_models());
     }
     let request = ModelRequest { model: sent?.text("model")?.to_owned() };
-    Ok(Json(switched(&site, &run, &request.model, &caller).await?))
+    Ok(Json(switched((&site, &runs), &run, &request.model, &caller).await?))
 }
 
 /// Switches the model of a run from now on.
-pub(crate) async fn switched(site: &Site, run: &str, alias: &str, caller: &Caller) -> Result<Switched, Problem> {
+pub(crate) async fn switched(
+    (site, runs): (&Site, &Engine),
+    run: &str,
+    alias: &str,
+    caller: &Caller,
+) -> Result<Switched, Problem> {
     let catalog = &site.server.catalog;
     if catalog.models.is_empty() {
         return Err(no_models());
     }
     let models = catalog.model(alias)?;
     let by = caller.0.clone();
-    let events = asked(site, run, Command::SwitchModel { models, by }).await?;
+    let events = asked(runs, run, Command::SwitchModel { models, by }).await?;
     let previous = events.iter().find_map(|event| {
         if let EventKind::ModelSwitched { previous, .. } = &event.kind { Some(previous.clone()) } else { None }
     });
@@ -228,26 +260,28 @@ fn no_models() -> Problem {
 
 async fn inject(
     State(site): State<Arc<Site>>,
-    Extension(caller): Extension<Caller>,
+    Extension(runs): Extension<Engine>,
+    Extension(pass): Extension<Pass>,
     Path(run): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Injected>, Problem> {
-    let directive = match sent.and_then(|sent| directive(&sent, caller.0, site.now())) {
+    let directive = match sent.and_then(|sent| directive(&sent, &pass, site.now())) {
         Ok(directive) => directive,
-        Err(wrong) => return Err(in_the_way(&site, &run, wrong).await),
+        Err(wrong) => return Err(in_the_way(&runs, &run, wrong).await),
     };
-    let directive_id = given(&site, &run, &directive).await?;
+    let directive_id = given(&runs, &run, &directive).await?;
     Ok(Json(Injected { directive_id, status: Active::Active }))
 }
 
 /// Gives a directive to the agents of a run; returns the directive's id.
-pub(crate) async fn given(site: &Site, run: &str, directive: &Directive) -> Result<String, Problem> {
-    asked(site, run, Command::Direct { directive: directive.clone() }).await?;
-    Ok(site.engine().run(run).await?.directive_id(run, directive).unwrap_or_default())
+pub(crate) async fn given(runs: &Engine, run: &str, directive: &Directive) -> Result<String, Problem> {
+    asked(runs, run, Command::Direct { directive: directive.clone() }).await?;
+    Ok(runs.run(run).await?.directive_id(run, directive).unwrap_or_default())
 }
 
-pub(crate) fn directive(sent: &Sent, from: String, now: Millis) -> Result<Directive, Problem> {
-    let InjectRequest { content, target, priority, ttl, on_behalf_of } = InjectRequest::read(sent)?;
+pub(crate) fn directive(sent: &Sent, pass: &Pass, now: Millis) -> Result<Directive, Problem> {
+    let InjectRequest { content, target, priority, ttl, from, on_behalf_of } = InjectRequest::read(sent)?;
+    let Author { from, on_behalf_of } = Author::new(pass, from, on_behalf_of);
     Ok(Directive {
         target,
         content: content.into(),
@@ -266,6 +300,7 @@ impl InjectRequest {
             target: sent.optional_text("target")?.map(str::to_owned),
             content: sent.text("content")?.to_owned(),
             priority: sent.choice("priority")?.unwrap_or_default(),
+            from: sent.optional_text("from")?.map(str::to_owned),
             on_behalf_of: sent.optional_text("onBehalfOf")?.map(str::to_owned),
         })
     }

@@ -16,7 +16,7 @@ use consort_core::submission::{self, Submission};
 use consort_core::view::{Descent, RunDetail};
 use consort_http::trace;
 use consort_log as log;
-use consort_runtime::engine;
+use consort_runtime::engine::{self, Engine};
 use consort_tools::busy;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 use crate::Site;
 use crate::access::Scope;
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, post};
+use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, Whose, post};
 use crate::once::Once;
 use crate::problem::{Code, Problem};
 use crate::response_mode::ResponseMode;
@@ -44,7 +44,7 @@ pub(super) fn runs_it(endpoint: Endpoint) -> Endpoint {
     let outcome = "What came of it: the run when it ended in time, its frames when `Accept` is `text/event-stream`, \
         what would run when `dryRun` is true.";
     endpoint
-        .needs(Scope::Run)
+        .needs(Scope::Run, Whose::Runs)
         .takes(&[PREFER, TRACEPARENT])
         .answers::<Outcome<'_>>(StatusCode::OK, outcome)
         .streams(outcome)
@@ -143,15 +143,16 @@ impl Accepted {
 
 async fn submit(
     State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     once: Option<Extension<Once>>,
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
     let (sent, response_mode) = (sent?, ResponseMode::read(&headers)?);
     let from = From { once: once.map(|Extension(once)| once), traceparent: trace(&headers) };
-    match take(&site, &sent, from).await? {
+    match take((&site, &runs), &sent, from).await? {
         Taken::Rehearsal(told) => Ok(Json(told).into_response()),
-        Taken::Run { run, accepted } => answer(&site, &run, accepted, response_mode).await,
+        Taken::Run { run, accepted } => answer((&site, &runs), &run, accepted, response_mode).await,
     }
 }
 
@@ -172,17 +173,17 @@ pub(crate) enum Taken {
     Run { run: Arc<str>, accepted: Accepted },
 }
 
-/// Starts the run that a request asks for.
-pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, Problem> {
+/// Starts the run that a request asks for; it belongs to the caller's owner.
+pub(crate) async fn take((site, runs): (&Site, &Engine), sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
     let read = || compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &site.catalog()));
     // A run that was made before counts, even if the configuration has changed since.
-    if let Some(run) = first(site, from.once.as_ref()).await? {
+    if let Some(run) = first(runs, from.once.as_ref()).await? {
         let (spec, warnings) = match read() {
             Ok(Submission::Run(compiled) | Submission::DryRun(compiled)) => (Some(compiled.spec), compiled.warnings),
             Err(_since) => (None, Vec::new()),
         };
-        let accepted = match (server.engine.run(&run).await, spec) {
+        let accepted = match (runs.run(&run).await, spec) {
             (Ok(first), _) => Accepted::new(first.spec(), &warnings),
             // The run cannot be read any more, but its specification can.
             (Err(engine::Error::Log(log::Error::Damaged { .. })), Some(spec)) => Accepted::new(&spec, &warnings),
@@ -197,8 +198,8 @@ pub(crate) async fn take(site: &Site, sent: &Sent, from: From) -> Result<Taken, 
     compiled.spec.traceparent = from.traceparent;
     let accepted = Accepted::new(&compiled.spec, &compiled.warnings);
     let run = match from.once {
-        Some(once) => once.submit(site, compiled).await?,
-        None => server.engine.submit(compiled).await?,
+        Some(once) => once.submit((site, runs), compiled).await?,
+        None => runs.submit(compiled).await?,
     };
     Ok(Taken::Run { run, accepted })
 }
@@ -210,15 +211,15 @@ pub(super) fn compiled<T>(sent: &Value, read: impl FnOnce() -> T) -> T {
 
 /// Starts a run that was compiled already, and responds in the wanted mode.
 pub(super) async fn started(
-    site: &Site,
+    (site, runs): (&Site, &Engine),
     mut compiled: Compiled,
     headers: &HeaderMap,
     response_mode: ResponseMode,
 ) -> Result<Response, Problem> {
     compiled.spec.traceparent = trace(headers);
     let accepted = Accepted::new(&compiled.spec, &compiled.warnings);
-    let run = site.engine().submit(compiled).await?;
-    answer(site, &run, accepted, response_mode).await
+    let run = runs.submit(compiled).await?;
+    answer((site, runs), &run, accepted, response_mode).await
 }
 
 /// Returns the trace that a run belongs to; an incomplete header counts as none.
@@ -228,16 +229,16 @@ pub(super) fn trace(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Returns the run that the same request made before.
-async fn first(site: &Site, once: Option<&Once>) -> Result<Option<Arc<str>>, Problem> {
+async fn first(runs: &Engine, once: Option<&Once>) -> Result<Option<Arc<str>>, Problem> {
     match once {
-        Some(once) => once.first(site.engine()).await,
+        Some(once) => once.first(runs).await,
         None => Ok(None),
     }
 }
 
 /// Responds about an accepted run in the wanted mode.
 pub(super) async fn answer(
-    site: &Site,
+    (site, runs): (&Site, &Engine),
     run: &str,
     accepted: Accepted,
     response_mode: ResponseMode,
@@ -245,29 +246,29 @@ pub(super) async fn answer(
     let location = [(header::LOCATION, format!("/api/runs/{run}"))];
     let detail = match response_mode {
         ResponseMode::Accepted => None,
-        ResponseMode::Ended(within) => ended(site, run, within).await?,
-        ResponseMode::Stream => return streamed(site, run).await,
+        ResponseMode::Ended(within) => ended((site, runs), run, within).await?,
+        ResponseMode::Stream => return streamed((site, runs), run).await,
     };
     Ok(match detail {
         Some(detail) => (location, Json(detail)).into_response(),
         None => {
-            let accepted = accepted.named(run, site.engine().queue_position(run));
+            let accepted = accepted.named(run, runs.queue_position(run));
             (StatusCode::ACCEPTED, location, Json(accepted)).into_response()
         }
     })
 }
 
 /// Streams all frames of a run, from its first.
-pub(crate) async fn streamed(site: &Site, run: &str) -> Result<Response, Problem> {
-    let frames = site.engine().tail(run, 0).await?;
+pub(crate) async fn streamed((site, runs): (&Site, &Engine), run: &str) -> Result<Response, Problem> {
+    let frames = runs.tail(run, 0).await?;
     Ok(([(header::LOCATION, format!("/api/runs/{run}"))], sse(site, frames, Filter::All)).into_response())
 }
 
 /// Returns the run's details, if it ends in time and before the server does.
-async fn ended(site: &Site, run: &str, within: Duration) -> Result<Option<Value>, Problem> {
+async fn ended((site, runs): (&Site, &Engine), run: &str, within: Duration) -> Result<Option<Value>, Problem> {
     let look = |state: &Run| state.ended().then(|| json!(state.detail(run)));
     tokio::select! {
-        found = tokio::time::timeout(within, site.engine().at_its_end(run, look)) => Ok(found.ok().transpose()?.flatten()),
+        found = tokio::time::timeout(within, runs.at_its_end(run, look)) => Ok(found.ok().transpose()?.flatten()),
         () = site.closed() => Ok(None),
     }
 }

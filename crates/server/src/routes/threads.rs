@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, LOCATION, TRACEPARENT, Tag, delete, get, patch, post};
+use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, LOCATION, TRACEPARENT, Tag, Whose, delete, get, patch, post};
 use crate::once::Streamed;
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
@@ -29,35 +29,35 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/threads", list)
             .named(Tag::Threads, "listThreads", "Conversations, the newest first")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .query::<ThreadsQuery>()
             .answers::<Threads>(StatusCode::OK, "Your threads."),
         post("/api/threads", create)
             .named(Tag::Threads, "createThread", "Begin a conversation")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .optional_body::<ThreadRequest>()
             .answers::<ThreadView>(StatusCode::CREATED, "It is there.")
             .with(&[LOCATION])
             .fails(&[Code::BadRequest]),
         get("/api/threads/{id}", one)
             .named(Tag::Threads, "getThread", "A conversation")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .answers::<ThreadView>(StatusCode::OK, "The thread.")
             .fails(&[Code::ThreadNotFound]),
         patch("/api/threads/{id}", change)
             .named(Tag::Threads, "changeThread", "Rename a conversation, or change what its turn may do unasked")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .body::<ThreadChange>()
             .answers::<ThreadView>(StatusCode::OK, "The thread.")
             .fails(&[Code::BadRequest, Code::ThreadNotFound, Code::StorageDamaged]),
         delete("/api/threads/{id}", erase)
             .named(Tag::Threads, "deleteThread", "Erase a conversation")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::ThreadNotFound]),
         get("/api/threads/{id}/messages", messages)
             .named(Tag::Threads, "listMessages", "What was said")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .answers::<Messages>(StatusCode::OK, "Every row, the oldest first.")
             .fails(&[Code::ThreadNotFound]),
     ]
@@ -72,7 +72,7 @@ fn turn_endpoints() -> Vec<Endpoint> {
     vec![
         post("/api/threads/{id}/messages", say)
             .named(Tag::Threads, "say", "Say something")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .takes(&[TRACEPARENT])
             .body::<SayRequest>()
             .streams(
@@ -83,7 +83,7 @@ fn turn_endpoints() -> Vec<Endpoint> {
             .fails(&[Code::ThreadBusy, Code::StorageDamaged, Code::ConcurrencyLimit]),
         get("/api/threads/{id}/events", events)
             .named(Tag::Threads, "threadEvents", "A conversation's frames, as they come or page by page")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .query::<EventsQuery>()
             .takes(&[FROM, LAST_EVENT_ID])
             .streams(frames)
@@ -95,19 +95,19 @@ fn turn_endpoints() -> Vec<Endpoint> {
                 "Begins a turn like a message does; its answer has `continues`, the id of the row that was cut. \
                  409 `NOTHING_TO_CONTINUE` when the last answer was not cut, 409 `THREAD_BUSY` while a turn runs.",
             )
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .takes(&[TRACEPARENT])
             .streams("The turn's frames, when `Accept` is `text/event-stream`.")
             .answers::<SaidView>(StatusCode::ACCEPTED, "It was taken.")
             .fails(&[Code::ThreadNotFound, Code::NothingToContinue, Code::ThreadBusy]),
         post("/api/threads/{id}/stop", stop)
             .named(Tag::Threads, "stopTurn", "Stop the turn that runs")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Key)
             .answers::<Stopped>(StatusCode::OK, "It will stop.")
             .fails(&[Code::ThreadNotFound, Code::TurnNotRunning]),
         get("/api/threads/{id}/export", export)
             .named(Tag::Threads, "exportThread", "A conversation as Markdown")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .answers_text("text/markdown", "What people and the model said.")
             .fails(&[Code::ThreadNotFound]),
     ]

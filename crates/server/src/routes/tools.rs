@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{Endpoint, TRACEPARENT, Tag, post};
+use crate::endpoint::{Endpoint, TRACEPARENT, Tag, Whose, post};
 use crate::problem::{Code, Problem};
 use crate::routes::submit;
 
@@ -24,7 +24,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/api/tools/{name}/invoke", invoke)
             .named(Tag::Tools, "invokeTool", "Call a tool directly")
-            .needs(Scope::Tools)
+            .needs(Scope::Tools, Whose::Shared)
             .takes(&[TRACEPARENT])
             .optional_body::<InvokeRequest>()
             .answers::<Invoked>(StatusCode::OK, "What it answered.")

@@ -2,22 +2,21 @@
 //! traces of ended runs, in the form that trace viewers read.
 
 use std::io;
-use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use consort_core::trace;
-use consort_runtime::traces::{TraceFile, Traces};
+use consort_runtime::engine::{Engine, SeenTraces};
+use consort_runtime::traces::TraceFile;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Site;
 use crate::access::Scope;
-use crate::endpoint::{Endpoint, Tag, get};
+use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
@@ -25,17 +24,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/runs/{id}/trace", of_run)
             .named(Tag::Runs, "runTrace", "A run as it is exported for reading")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .answers::<trace::Trace<'_>>(StatusCode::OK, "The trace.")
             .fails(&[Code::RunNotFound]),
         get("/api/files", files)
             .named(Tag::Files, "listTraces", "The files ended runs left")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .answers::<Files>(StatusCode::OK, "Trace files.")
             .fails_at(StatusCode::NOT_FOUND, Code::NotConfigured),
         get("/api/file", file)
             .named(Tag::Files, "readTrace", "A trace file")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .query::<FileQuery>()
             .answers::<Value>(StatusCode::OK, "Its content.")
             .fails(&[Code::BadRequest, Code::NotFound])
@@ -67,20 +66,20 @@ struct FileQuery {
     name: String,
 }
 
-async fn of_run(State(site): State<Arc<Site>>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
-    Ok(Json(trace::trace(&site.engine().history(&run).await?)))
+async fn of_run(Extension(runs): Extension<Engine>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
+    Ok(Json(trace::trace(&runs.history(&run).await?)))
 }
 
-async fn files(State(site): State<Arc<Site>>) -> Result<Json<Files>, Problem> {
-    let traces = traces(&site)?;
+async fn files(Extension(runs): Extension<Engine>) -> Result<Json<Files>, Problem> {
+    let traces = traces(&runs)?;
     let row =
         |TraceFile { name, kind, bytes }: TraceFile| ListedFile { name, kind: kind.to_owned(), size_bytes: bytes };
     let files = traces.list().await.map_err(unreadable)?.into_iter().map(row).collect();
     Ok(Json(Files { files, directory: traces.path().display().to_string() }))
 }
 
-async fn file(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Response, Problem> {
-    let traces = traces(&site)?;
+async fn file(Extension(runs): Extension<Engine>, pairs: Pairs) -> Result<Response, Problem> {
+    let traces = traces(&runs)?;
     let name = pairs.first("name").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Problem::bad_request("`name` is required"))?;
     let FileQuery { name } = FileQuery { name: name.to_owned() };
@@ -92,9 +91,9 @@ async fn file(State(site): State<Arc<Site>>, pairs: Pairs) -> Result<Response, P
     Ok(([(CONTENT_TYPE, "application/json")], text.ok_or_else(missing)?).into_response())
 }
 
-fn traces(site: &Site) -> Result<&Traces, Problem> {
+fn traces(runs: &Engine) -> Result<SeenTraces<'_>, Problem> {
     let absent = || Problem::at(StatusCode::NOT_FOUND, Code::NotConfigured, "no `trace_dir` is configured");
-    site.engine().traces().ok_or_else(absent)
+    runs.traces().ok_or_else(absent)
 }
 
 fn unreadable(error: io::Error) -> Problem {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::Site;
 use crate::access::{Caller, Scope};
-use crate::endpoint::{Endpoint, Tag, get};
+use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::problem::{Code, Problem};
 use crate::query::{Page, Pairs};
 
@@ -23,7 +23,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         get("/api/turns", list)
             .named(Tag::Threads, "listTurns", "What conversations have used, turn by turn")
             .about("The turns of all conversations of the caller, the newest first. Everybody sees only their own.")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Key)
             .query::<Page>()
             .answers::<Turns>(StatusCode::OK, "A page of them.")
             .fails(&[Code::BadRequest]),

@@ -10,6 +10,7 @@ use axum::{Extension, Json};
 use consort_core::request::shape;
 use consort_core::submission::{self, Submission};
 use consort_core::workflow::Document;
+use consort_runtime::engine::Engine;
 use consort_runtime::workflows::{Error, Expected, ListedWorkflow, Saved, WorkflowVersion, WorkflowView};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +19,7 @@ use super::submit;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
-use crate::endpoint::{ETAG, Endpoint, IF_MATCH, LOCATION, NEEDED_IF_MATCH, Tag, delete, get, post, put};
+use crate::endpoint::{ETAG, Endpoint, IF_MATCH, LOCATION, NEEDED_IF_MATCH, Tag, Whose, delete, get, post, put};
 use crate::problem::{Code, More, Problem};
 use crate::query::{Page, Pairs};
 use crate::response_mode::ResponseMode;
@@ -34,13 +35,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/workflows", list)
             .named(Tag::Workflows, "listWorkflows", "Saved workflows")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .query::<Page>()
             .answers::<Workflows>(StatusCode::OK, "A page of them.")
             .fails(&[Code::BadRequest]),
         post("/api/workflows", create)
             .named(Tag::Workflows, "createWorkflow", "Save a new workflow")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .body::<shape::WorkflowDocument>()
             .answers::<WorkflowView<'_>>(StatusCode::CREATED, "Its first version.")
             .with(&[LOCATION, ETAG])
@@ -49,13 +50,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .fails(&[Code::LimitReached]),
         get("/api/workflows/{id}", one)
             .named(Tag::Workflows, "getWorkflow", "The newest version")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<WorkflowView<'_>>(StatusCode::OK, "The workflow.")
             .with(&[ETAG])
             .fails(&[Code::WorkflowNotFound]),
         put("/api/workflows/{id}", update)
             .named(Tag::Workflows, "saveWorkflow", "Save a new version")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .takes(&[NEEDED_IF_MATCH])
             .body::<shape::WorkflowDocument>()
             .answers::<WorkflowView<'_>>(StatusCode::OK, "The new version.")
@@ -65,19 +66,19 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .fails(&[Code::WorkflowNotFound, Code::PreconditionFailed, Code::PreconditionRequired]),
         delete("/api/workflows/{id}", erase)
             .named(Tag::Workflows, "deleteWorkflow", "Erase a workflow")
-            .needs(Scope::Run)
+            .needs(Scope::Run, Whose::Shared)
             .takes(&[IF_MATCH])
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::WorkflowNotFound, Code::PreconditionFailed]),
         get("/api/workflows/{id}/history", history)
             .named(Tag::Workflows, "workflowHistory", "Who saved what and when")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .query::<VersionsQuery>()
             .answers::<Versions>(StatusCode::OK, "Its versions, the newest first.")
             .fails(&[Code::BadRequest, Code::WorkflowNotFound]),
         get("/api/workflows/{id}/versions/{version}", version)
             .named(Tag::Workflows, "getVersion", "One version")
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Shared)
             .answers::<WorkflowView<'_>>(StatusCode::OK, "The workflow as it was.")
             .with(&[ETAG])
             .fails(&[Code::WorkflowNotFound, Code::VersionNotFound]),
@@ -178,6 +179,7 @@ async fn version(State(site): State<Arc<Site>>, Path((id, version)): Path<(Strin
 
 async fn run(
     State(site): State<Arc<Site>>,
+    Extension(runs): Extension<Engine>,
     Path(id): Path<String>,
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
@@ -190,7 +192,7 @@ async fn run(
         Submission::Run(mut compiled) => {
             compiled.spec.name.clone_from(&saved.entry.document.name);
             compiled.spec.tags.extend(saved.tags());
-            submit::started(&site, compiled, &headers, response_mode).await
+            submit::started((&site, &runs), compiled, &headers, response_mode).await
         }
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::Site;
 use crate::access::Scope;
-use crate::endpoint::{Endpoint, Tag, get};
+use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
@@ -22,14 +22,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/workspace/files", files)
             .named(Tag::Files, "listWorkspace", "The files agents work on")
-            .needs(Scope::Admin)
+            .needs(Scope::Admin, Whose::Shared)
             .query::<FolderQuery>()
             .answers::<Vec<WorkspaceItem>>(StatusCode::OK, "A folder's content.")
             .fails(&[Code::Forbidden, Code::NotFound])
             .fails_at(StatusCode::NOT_FOUND, Code::NotConfigured),
         get("/api/workspace/file", file)
             .named(Tag::Files, "readWorkspace", "A file agents work on")
-            .needs(Scope::Admin)
+            .needs(Scope::Admin, Whose::Shared)
             .query::<WorkspaceQuery>()
             .answers_text("text/plain", "Its text.")
             .fails(&[Code::BadRequest, Code::Forbidden, Code::NotFound, Code::PayloadTooLarge])

@@ -33,6 +33,7 @@ pub(super) struct Hello {
 }
 
 /// The content of the frame, before it is cut to size.
+#[derive(Default)]
 struct Story {
     /// Retained runs, newest first.
     traces: Vec<Arc<Trace>>,
@@ -42,18 +43,24 @@ struct Story {
 impl Hello {
     /// Creates the frame. Must be called after the feed was opened: events that happen in
     /// between are in both, and the positions filter them.
-    pub(super) async fn now(site: &Site) -> Result<Hello, Problem> {
+    pub(super) async fn now(site: &Site, runs: &Engine) -> Result<Hello, Problem> {
         let mut places = Places::default();
-        let mut story = story(site, &mut places).await?;
-        let asked = asked(site, &mut story.reviews).await?;
+        let mut story = story(site, runs, &mut places).await?;
+        let asked = asked(runs, &mut story.reviews).await?;
         Ok(Hello { text: written(head(site, &story.traces), &story).into(), places, asked })
+    }
+
+    /// Creates the frame for another ensemble: who this is, and no runs.
+    pub(super) fn to_a_peer(site: &Site) -> Hello {
+        let text = written(head(site, &[]), &Story::default()).into();
+        Hello { text, places: Places::default(), asked: HashMap::new() }
     }
 }
 
 /// Collects the open reviews in work for peers; work that was erased meanwhile is left out.
-async fn asked(site: &Site, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str>, Seq>, Problem> {
-    let (engine, mut asked) = (site.engine().only(Kind::Peer), HashMap::new());
-    let active = runs(&engine, Kind::Peer, Some(false), ACTIVE_MAX).await?;
+async fn asked(runs: &Engine, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str>, Seq>, Problem> {
+    let (engine, mut asked) = (runs.only(Kind::Peer), HashMap::new());
+    let active = rows(&engine, Kind::Peer, Some(false), ACTIVE_MAX).await?;
     for (run, _) in active.into_iter().filter(|(_, row)| view::awaits_review(&row.body)) {
         let Ok(frames) = engine.page(&run, 0, usize::MAX).await else { continue };
         let trace = Trace::of(&frames, 0);
@@ -63,14 +70,16 @@ async fn asked(site: &Site, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str>,
     Ok(asked)
 }
 
-async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
-    let retained = runs(site.engine(), Kind::Run, None, site.server.sockets.retained_runs).await?;
-    let active = runs(site.engine(), Kind::Run, Some(false), ACTIVE_MAX).await?;
+async fn story(site: &Site, runs: &Engine, places: &mut Places) -> Result<Story, Problem> {
+    let retained = rows(runs, Kind::Run, None, site.server.sockets.retained_runs).await?;
+    let active = rows(runs, Kind::Run, Some(false), ACTIVE_MAX).await?;
     let names: Vec<Arc<str>> = retained.iter().map(|(run, _)| run.clone()).collect();
-    site.traces.keep(&names);
+    if runs.sees_all() {
+        site.traces.keep(&names);
+    }
     let (mut traces, mut reviews) = (Vec::new(), Vec::new());
     for run in &names {
-        let Some(trace) = site.traces.of(site, run).await? else { continue };
+        let Some(trace) = site.traces.of(site, runs, run).await? else { continue };
         let place = if trace.ended_at.is_some() { Place::Over } else { Place::Feed(Some(trace.len)) };
         places.set(run.clone(), place);
         reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
@@ -79,7 +88,7 @@ async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
     for (run, row) in active.iter().filter(|(run, _)| !names.contains(run)) {
         places.set(run.clone(), Place::Feed(None));
         if view::awaits_review(&row.body)
-            && let Some(trace) = site.traces.of(site, run).await?
+            && let Some(trace) = site.traces.of(site, runs, run).await?
         {
             reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
         }
@@ -87,7 +96,7 @@ async fn story(site: &Site, places: &mut Places) -> Result<Story, Problem> {
     Ok(Story { traces, reviews })
 }
 
-async fn runs(engine: &Engine, kind: Kind, ended: Option<bool>, limit: usize) -> Result<Vec<(Arc<str>, Row)>, Problem> {
+async fn rows(engine: &Engine, kind: Kind, ended: Option<bool>, limit: usize) -> Result<Vec<(Arc<str>, Row)>, Problem> {
     let kind = Some(kind.word().to_owned());
     let query = Query { kind, ended, order: Order::NewestStart, limit, ..Query::default() };
     Ok(engine.list(query).await?.rows)

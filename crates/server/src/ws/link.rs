@@ -1,6 +1,7 @@
 //! The network's side of a socket: frames of the peer go in, frames for the peer come
 //! out. It ends with the session that owns it.
 
+use consort_core::owner::Owner;
 use consort_net::network::Network;
 use consort_net::transport::{Closed, Connection};
 use consort_net::wire::{Frame, Hello};
@@ -22,16 +23,16 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Creates a link with another ensemble.
-    pub(super) fn with_peer(network: &Network, hello: Hello) -> Link {
+    /// Creates a link with another ensemble, whose work belongs to `by`.
+    pub(super) fn with_peer(network: &Network, hello: Hello, by: Owner) -> Link {
         let (network, ensemble) = (network.clone(), hello.ensemble.clone());
-        Link { ensemble, ..Link::open(|connection| async move { network.accept(connection, hello).await }) }
+        Link { ensemble, ..Link::open(|connection| async move { network.accept(connection, hello, by).await }) }
     }
 
     /// Creates a link with a client that only requests work.
-    pub(super) fn with_client(network: &Network) -> Link {
+    pub(super) fn with_client(network: &Network, by: Owner) -> Link {
         let network = network.clone();
-        Link::open(|connection| async move { network.attend(connection).await })
+        Link::open(|connection| async move { network.attend(connection, by).await })
     }
 
     fn open<W>(work: impl FnOnce(Connection) -> W) -> Link

@@ -25,13 +25,14 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::Response;
+use consort_core::owner::Owner;
 use futures::StreamExt;
 use futures::stream::SplitStream;
 use serde_json::Value;
 
 use crate::Site;
 use crate::access::{Knock, Pass, Scope};
-use crate::endpoint::{Endpoint, Tag, get};
+use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::problem::{Code, Problem};
 use crate::ws::answer::{Answer, Failure};
 use crate::ws::frames::Said;
@@ -41,11 +42,13 @@ use crate::ws::session::{Hearing, Session};
 pub(crate) use frames::{sent_shapes, told_shapes};
 pub(crate) use trace::Traces;
 
-/// A frame for every socket that concerns no run.
+/// A frame for sockets that concerns no single run.
 #[derive(Clone, Debug)]
 pub(crate) struct Notice {
     /// Its type.
     pub(crate) kind: &'static str,
+    /// The owner whose runs it is about.
+    pub(crate) owner: Owner,
     /// The frame as it is sent.
     pub(crate) text: Arc<str>,
 }
@@ -96,7 +99,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
                 "A key may be sent as `Authorization`, as the protocol `key.<base64url>`, or in the first frame \
                  `{\"type\": \"auth\", \"key\": …}`.",
             )
-            .needs(Scope::Read)
+            .needs(Scope::Read, Whose::Runs)
             .answers_nothing(
                 StatusCode::SWITCHING_PROTOCOLS,
                 "A WebSocket; its frames are described in `/schemas/frames.json`.",

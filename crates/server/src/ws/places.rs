@@ -123,6 +123,7 @@ mod tests {
     use consort_core::frame::live::LiveFrame;
     use consort_core::frame::numbered::{EventFrame, RunFrame};
     use consort_core::frame::run;
+    use consort_core::owner::Owner;
     use consort_core::run::Run;
 
     use super::*;
@@ -140,7 +141,7 @@ mod tests {
     }
 
     fn news(frames: Vec<Frame>) -> News {
-        News { run: "r".into(), slot: Slot::Frames(frames.into()) }
+        News { run: "r".into(), seen_by: Owner::local(), slot: Slot::Frames(frames.into()) }
     }
 
     #[test]
@@ -149,7 +150,7 @@ mod tests {
         assert_eq!(places.take(&news(vec![event(0), event(1)])), Meaning::Frames(vec![event(0), event(1)]));
         assert_eq!(places.take(&news(vec![event(1), event(2)])), Meaning::Frames(vec![event(2)]));
         assert_eq!(places.take(&news(vec![event(4)])), Meaning::Gap(vec![], 3));
-        let unrendered = News { run: "other".into(), slot: Slot::Unrendered };
+        let unrendered = News { run: "other".into(), seen_by: Owner::local(), slot: Slot::Unrendered };
         assert_eq!(places.take(&unrendered), Meaning::Gap(vec![], 0));
     }
 
@@ -167,7 +168,8 @@ mod tests {
     fn a_run_hello_left_out_is_joined_wherever_it_is() {
         let mut places = Places::default();
         places.set("r".into(), Place::Feed(None));
-        assert_eq!(places.take(&News { run: "r".into(), slot: Slot::Unrendered }), Meaning::Frames(vec![]));
+        let unrendered = News { run: "r".into(), seen_by: Owner::local(), slot: Slot::Unrendered };
+        assert_eq!(places.take(&unrendered), Meaning::Frames(vec![]));
         assert_eq!(places.take(&news(vec![event(7)])), Meaning::Frames(vec![event(7)]));
         assert_eq!(places.take(&news(vec![event(9)])), Meaning::Gap(vec![], 8));
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::extract::ws::{Message, WebSocket};
 use consort_log::{self as log, Seq};
+use consort_runtime::engine::Engine;
 use consort_runtime::feed::{Behind, Feed, News};
 use consort_runtime::ring::{Frame, Slot};
 use futures::future::BoxFuture;
@@ -50,6 +51,8 @@ type Tail = BoxStream<'static, (Arc<str>, Result<Frame, log::Error>)>;
 pub(super) struct Session {
     pub(super) site: Arc<Site>,
     pub(super) pass: Pass,
+    /// The runs that it sees.
+    pub(super) runs: Engine,
     /// True once the client has sent a key, when it opened the socket or in a frame.
     pub(super) is_known: bool,
     pub(super) wanted: Wanted,
@@ -64,7 +67,7 @@ pub(super) struct Session {
     /// The reviews of work for peers, and the part of them that `hello` held.
     questions: Feed,
     asked: HashMap<Arc<str>, Seq>,
-    /// Notices that concern no run.
+    /// Notices that concern no single run.
     notices: broadcast::Receiver<Notice>,
     /// Runs it follows in the log.
     tails: SelectAll<Tail>,
@@ -106,9 +109,13 @@ impl Session {
     /// Opens a session with `hello`. The feed is opened first, so that no event falls
     /// between the two.
     pub(super) async fn open(site: Arc<Site>, pass: Pass, outbox: Outbox) -> Result<Session, Problem> {
-        let (feed, notices) = (site.engine().watch(), site.notices.subscribe());
-        let questions = site.engine().questions();
-        let Hello { text, places, asked } = Hello::now(&site).await?;
+        let runs = site.runs(&pass);
+        let (feed, notices, questions) = (runs.watch(), site.notices.subscribe(), runs.questions());
+        let wanted = if pass.is_peer() { Wanted::nothing() } else { Wanted::default() };
+        let Hello { text, places, asked } = match pass.is_peer() {
+            true => Hello::to_a_peer(&site),
+            false => Hello::now(&site, &runs).await?,
+        };
         outbox.push(vec![Item { text, position: None }]);
         let now = Instant::now();
         let mut beat = interval_at(now + HEARTBEAT, HEARTBEAT);
@@ -119,7 +126,8 @@ impl Session {
             is_known: pass.has_key(),
             site,
             pass,
-            wanted: Wanted::default(),
+            runs,
+            wanted,
             link: None,
             submitted: HashSet::new(),
             acked: None,
@@ -276,7 +284,7 @@ impl Session {
 
     /// Follows a run in the log from an event on, and then live.
     pub(super) async fn follow(&mut self, run: &str, from: Seq) -> Result<(), Problem> {
-        let frames = self.site.engine().tail(run, from).await?;
+        let frames = self.runs.tail(run, from).await?;
         let run: Arc<str> = run.into();
         let (frames, tail): (_, AbortHandle) = abortable(frames);
         self.places.set(run.clone(), Place::Log(tail, from));
@@ -305,7 +313,7 @@ impl Session {
 
     /// Sends the reviews of work for peers, unless `hello` held them.
     fn show_question(&mut self, news: Result<News, Behind>) {
-        let Ok(News { run, slot: Slot::Frames(frames) }) = news else { return self.fall_behind() };
+        let Ok(News { run, slot: Slot::Frames(frames), .. }) = news else { return self.fall_behind() };
         let told = self.asked.get(&run).copied().unwrap_or(0);
         let is_new = |frame: &&Frame| !matches!(frame, Frame::Event { seq, .. } if *seq < told);
         let wanted = frames.iter().filter(is_new).filter(|frame| self.wants(&run, frame));
@@ -365,7 +373,7 @@ impl Session {
     /// Sends a notice. Notices are rare: a client that misses one is far behind in everything.
     fn show_notice(&mut self, notice: Option<Notice>) {
         match notice {
-            Some(Notice { kind, text }) if self.wanted.admits(kind, None) => {
+            Some(Notice { kind, owner, text }) if self.pass.sight.covers(&owner) && self.wanted.admits(kind, None) => {
                 self.outbox.push(vec![Item { text, position: None }]);
             }
             Some(_) => {}

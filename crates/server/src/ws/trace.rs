@@ -2,14 +2,15 @@
 //! were sent, the newest model calls, and the open reviews. Built from the log; cached
 //! for runs that have ended, which never change.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consort_core::frame::field::{Iso, TurnPlace};
 use consort_core::frame::numbered::EventFrame;
 use consort_core::frame::run::Frame;
 use consort_log::{self as log, Seq};
-use consort_runtime::{engine, ring};
+use consort_runtime::engine::{self, Engine};
+use consort_runtime::ring;
 use serde_json::Value;
 
 use crate::Site;
@@ -181,24 +182,34 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// The traces of runs that have ended, as many as are retained.
+/// The traces of runs that have ended, of all owners together as many as one is shown. Ids
+/// grow with time, so the first is the oldest.
 #[derive(Default)]
-pub(crate) struct Traces(Mutex<HashMap<Arc<str>, Arc<Trace>>>);
+pub(crate) struct Traces(Mutex<BTreeMap<Arc<str>, Arc<Trace>>>);
 
 impl Traces {
     /// Returns the trace of a run; `None` when it has just been erased or cannot be read.
-    pub(super) async fn of(&self, site: &Site, run: &Arc<str>) -> Result<Option<Arc<Trace>>, engine::Error> {
+    pub(super) async fn of(
+        &self,
+        site: &Site,
+        runs: &Engine,
+        run: &Arc<str>,
+    ) -> Result<Option<Arc<Trace>>, engine::Error> {
         if let Some(trace) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(run) {
             return Ok(Some(trace.clone()));
         }
-        let frames = match site.engine().page(run, 0, usize::MAX).await {
+        let frames = match runs.page(run, 0, usize::MAX).await {
             Ok(frames) => frames,
             Err(engine::Error::NotFound(_) | engine::Error::Log(log::Error::Damaged { .. })) => return Ok(None),
             Err(error) => return Err(error),
         };
         let trace = Arc::new(Trace::of(&frames, site.server.sockets.snapshot_iterations));
         if trace.ended_at.is_some() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), trace.clone());
+            let mut traces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            traces.insert(run.clone(), trace.clone());
+            if traces.len() > site.server.sockets.retained_runs {
+                traces.pop_first();
+            }
         }
         Ok(Some(trace))
     }

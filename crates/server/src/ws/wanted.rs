@@ -19,6 +19,11 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
+    /// Returns the subscription of a client that gets only what is addressed to it.
+    pub(super) fn nothing() -> Wanted {
+        Wanted { types: Some(Vec::new()), run: None }
+    }
+
     /// Reads a `subscribe` frame. It means all frames of all runs, unless it lists types;
     /// a position to begin from keeps the run.
     pub(super) fn read(sent: &Sent) -> Result<Wanted, Problem> {

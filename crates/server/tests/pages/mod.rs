@@ -24,7 +24,7 @@ async fn places_inside_the_ui_are_one_page_under_a_strict_policy() {
 #[tokio::test]
 async fn the_page_needs_no_key_and_everything_it_asks_for_does() {
     let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
-    guarded.access.keys.push(Key { name: "ci".to_owned(), sha256: [0; 32], scopes: vec![Scope::Admin] });
+    guarded.access.keys.push(Key::new("ci", "abc", &[Scope::Admin]).unwrap());
     let here = start(guarded).await;
     assert_eq!(here.get("/reviews").await.status, 200);
     for path in ["/api/runs", "/api/nothing", "/api/nothing/at/all"] {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use consort_core::draft::Draft;
+use consort_core::owner::Owner;
 use consort_core::spec::ReviewRule;
 use consort_log::{Append, Error, Log, Options, Record, Row, SqliteLog};
 use consort_runtime::admission::Capacity;
@@ -17,6 +18,7 @@ async fn fill(log: &SqliteLog) {
     let row = Row {
         kind: "junk".into(),
         status: "OPEN".into(),
+        owner: Owner::local(),
         started_at: 0,
         ended_at: None,
         tags: [].into(),

@@ -3,12 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use consort_core::draft::Draft;
+use consort_core::owner::Owner;
 use consort_core::spec::ReviewRule;
 use consort_runtime::admission::Capacity;
 use consort_server::access::{Key, Scope};
 use consort_server::{Server, Terms};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use super::request;
@@ -22,11 +22,7 @@ async fn guarded() -> Here {
 
 fn with_keys(tasks: Vec<Draft>) -> Server {
     let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), tasks);
-    let key = |(name, scope): (&str, Scope)| Key {
-        name: name.to_owned(),
-        sha256: Sha256::digest(format!("secret-{name}")).into(),
-        scopes: vec![scope],
-    };
+    let key = |(name, scope): (&str, Scope)| Key::of(Owner::local(), (name, &format!("secret-{name}")), &[scope]);
     let keys = [("read", Scope::Read), ("run", Scope::Run), ("review", Scope::Review), ("admin", Scope::Admin)];
     guarded.access.keys = keys.map(key).into();
     guarded

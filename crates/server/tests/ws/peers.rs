@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use consort_core::draft::Draft;
 use consort_core::id::Id;
+use consort_core::owner::Owner;
 use consort_core::spec::ReviewRule;
 use consort_models::{self as model, Line, ScriptedModel};
 use consort_net::remote::NetworkTool;
@@ -34,6 +35,7 @@ fn sharing_as(model: ScriptedModel, other: impl FnOnce(Draft) -> Draft) -> Serve
     let share = |name: &str, what, tags: &[&str]| Share {
         name: name.to_owned(),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        owner: Owner::local(),
         what,
     };
     let shares = vec![

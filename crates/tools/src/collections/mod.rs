@@ -11,6 +11,7 @@ pub(crate) mod tool;
 use std::sync::Arc;
 
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_log::damage::Damage;
 use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
 use consort_models::Embedder;
@@ -357,6 +358,7 @@ fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &Collectio
         kind: KIND.into(),
         status: "OPEN".into(),
         started_at: created_at,
+        owner: Owner::local(),
         ended_at: None,
         tags: [("collection".to_owned(), name.to_owned())].into(),
         body: serde_json::to_string(&summary).map_err(json)?.into(),

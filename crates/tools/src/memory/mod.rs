@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_log::{Append, Error, Log, Query, Record, Row, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -230,6 +231,7 @@ fn append(scope: &str, before: Size, fact: &MemoryEvent) -> Result<Append, Error
         kind: KIND.into(),
         status: if after.entries > 0 { OPEN } else { EMPTY }.into(),
         started_at: fact.at(),
+        owner: Owner::local(),
         ended_at: None,
         tags: [("scope".to_owned(), scope.to_owned())].into(),
         body: serde_json::to_string(&after).map_err(unwritable)?.into(),

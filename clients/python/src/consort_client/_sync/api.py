@@ -36,6 +36,7 @@ from ..types import (
     InvokeRequest,
     Invoked,
     Live,
+    Me,
     Messages,
     ModelRequest,
     Network,
@@ -458,6 +459,11 @@ class Api:
     def forget_fact(self, id: str) -> None:
         """Erase one fact."""
         answer: None = self._send("DELETE", f"/api/facts/{segment(id)}")
+        return answer
+
+    def me(self) -> Me:
+        """Who the caller is, and what its key allows."""
+        answer: Me = self._send("GET", "/api/me")
         return answer
 
     def list_scopes(self, *, limit: int | None = None, offset: int | None = None) -> Scopes:

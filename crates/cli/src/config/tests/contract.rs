@@ -12,6 +12,7 @@ use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Pri
 use consort_core::chat::Rules;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
+use consort_core::owner::Owner;
 use consort_core::reach::{Destination, Reach};
 use consort_core::schema::Schema;
 use consort_core::spec::{OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
@@ -21,7 +22,7 @@ use consort_models::{BodyShape, Extra, Options, Provider};
 use consort_net::network;
 use consort_net::transport::Address;
 use consort_runtime::limits::{MAX_CONCURRENCY, Rate};
-use consort_server::access::{Key, Scope};
+use consort_server::access::{Key, Scope, Sees};
 use consort_tools::mcp::{ServerOptions, Traits, Transport};
 use consort_tools::{HttpEndpoint, HttpMethod, WebSearchOptions};
 use serde_json::json;
@@ -57,7 +58,13 @@ fn server(default: Server) -> Server {
         on_timeout: Some(OnTimeout::Continue),
         workspace: Some("home/./workspace".into()),
         trace_dir: Some("home/./traces".into()),
-        api_keys: vec![Key { name: "ci".to_owned(), sha256, scopes: vec![Scope::Read, Scope::Run] }],
+        api_keys: vec![Key {
+            name: "ci".to_owned(),
+            sha256,
+            scopes: vec![Scope::Read, Scope::Run],
+            owner: Owner::named("ci").unwrap(),
+            sees: Sees::Own,
+        }],
         ..default
     }
 }
@@ -218,6 +225,7 @@ fn template() -> Template {
         name: "check-inventory".to_owned(),
         target: "check_stock".to_owned(),
         tags: vec!["food".to_owned(), "stock".to_owned()],
+        owner: Owner::local(),
     };
     Template { ensemble, rate: a_minute(60), shares: vec![share] }
 }

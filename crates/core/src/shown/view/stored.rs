@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::WaitingFor;
 use crate::id::Millis;
+use crate::owner::Owner;
 
 /// A stored [`Row`](super::Row).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,11 @@ impl StoredRow {
     /// Says that the run's events cannot be stored at the moment.
     pub fn stall(&mut self) {
         self.0.insert("waitingFor".to_owned(), json!(WaitingFor::Storage));
+    }
+
+    /// Says whose run it is, unless the row does: rows of earlier versions do not.
+    pub fn belong_to(&mut self, owner: &Owner) {
+        self.0.entry("owner").or_insert_with(|| owner.as_str().into());
     }
 
     /// Puts the fields of `known` over these.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::{Row, shape};
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
+use crate::endpoint::Whose;
 use crate::problem::Problem;
 use crate::routes::steer::Applied;
 use crate::routes::threads::heard;
@@ -24,49 +25,57 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         kind: "chat_message",
         scope: Scope::Run,
+        whose: Whose::Key,
         shape: sent::<shape::ChatMessage>,
         act: |session, sent| say(session, sent).boxed(),
     },
     Row {
         kind: "chat_continue",
         scope: Scope::Run,
+        whose: Whose::Key,
         shape: sent::<shape::ChatContinue>,
         act: |session, sent| go_on(session, sent).boxed(),
     },
     Row {
         kind: "chat_stop",
         scope: Scope::Run,
+        whose: Whose::Key,
         shape: sent::<shape::ChatStop>,
         act: |session, sent| stop(session, sent).boxed(),
     },
     Row {
         kind: "chat_subscribe",
         scope: Scope::Read,
+        whose: Whose::Key,
         shape: sent::<shape::ChatSubscribe>,
         act: |session, sent| subscribe(session, sent).boxed(),
     },
     Row {
         kind: "chat_turns",
         scope: Scope::Read,
+        whose: Whose::Key,
         shape: sent::<shape::ChatTurns>,
         act: |session, _| turns(session).boxed(),
     },
     Row {
         kind: "set_permission_mode",
         scope: Scope::Run,
+        whose: Whose::Key,
         shape: sent::<shape::SetPermissionMode>,
         act: |session, sent| set_mode(session, sent).boxed(),
     },
     Row {
         kind: "tool_approval_response",
         scope: Scope::Review,
+        whose: Whose::Key,
         shape: sent::<shape::ToolApproval>,
         act: |session, sent| approve(session, sent).boxed(),
     },
-    Row { kind: "ui_manifest", scope: Scope::Run, shape: sent::<shape::UiManifest>, act: manifest },
+    Row { kind: "ui_manifest", scope: Scope::Run, whose: Whose::Key, shape: sent::<shape::UiManifest>, act: manifest },
     Row {
         kind: "tool_result",
         scope: Scope::Run,
+        whose: Whose::Key,
         shape: sent::<shape::ToolResult>,
         act: |session, sent| returned(session, sent).boxed(),
     },

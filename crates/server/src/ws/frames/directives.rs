@@ -6,16 +6,19 @@ use std::sync::Arc;
 use consort_core::decide::Command;
 use consort_core::event::Directive;
 use consort_core::frame::schema::sent;
+use consort_core::owner::Owner;
 use consort_core::spec::Kind;
 use consort_core::tier::Tier;
 use consort_log::Query;
+use consort_runtime::engine::Engine;
 
 use super::{Row, asked, shape};
 use crate::Site;
-use crate::access::{Caller, Scope};
+use crate::access::{Pass, Scope};
 use crate::body::Sent;
+use crate::endpoint::Whose;
 use crate::problem::Problem;
-use crate::routes::steer;
+use crate::routes::steer::{self, Author};
 use crate::ws::Notice;
 use crate::ws::answer::{Answer, Directed, Given, Refused};
 use crate::ws::session::Session;
@@ -23,6 +26,7 @@ use crate::ws::session::Session;
 pub(super) const ROWS: &[Row] = &[Row {
     kind: "directive",
     scope: Scope::Run,
+    whose: Whose::Runs,
     shape: sent::<shape::Direct>,
     act: |session, sent| Box::pin(directive(session, sent)),
 }];
@@ -37,28 +41,17 @@ enum Meaning {
     Ask(Tier),
 }
 
-/// The author of a directive.
-struct Author {
-    from: String,
-    on_behalf_of: Option<String>,
-}
-
-/// Reads the author of a directive. A client that sent a key acts under the key's
-/// name, whatever it calls itself: the name it claims is kept beside it.
-fn author(session: &Session, sent: &Sent) -> Result<Author, Problem> {
-    let text = |name| Ok::<_, Problem>(sent.optional_text(name)?.map(str::to_owned));
-    let (said, other, name) = (text("from")?, text("onBehalfOf")?, session.pass.caller.0.clone());
-    if session.pass.has_key() {
-        let on_behalf_of = other.or(said).filter(|other| *other != name);
-        return Ok(Author { from: name, on_behalf_of });
-    }
-    Ok(Author { from: said.unwrap_or(name), on_behalf_of: other })
+/// The client that gives a directive.
+struct Giver {
+    site: Arc<Site>,
+    runs: Engine,
+    pass: Pass,
 }
 
 async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (site, caller) = (session.site.clone(), session.pass.caller.clone());
-    let outcome = match author(session, sent) {
-        Ok(author) => given((&site, &caller, &author), sent).await,
+    let giver = Giver { site: session.site.clone(), runs: session.runs.clone(), pass: session.pass.clone() };
+    let outcome = match Author::read(&giver.pass, sent) {
+        Ok(author) => given(&giver, &author, sent).await,
         Err(problem) => Err(problem),
     };
     // The effects of the directive are sent before the response.
@@ -77,32 +70,37 @@ async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 }
 
 /// Gives a directive to every run it is meant for; returns its id in the first of them.
-async fn given((site, caller, author): (&Site, &Caller, &Author), sent: &Sent) -> Result<String, Problem> {
-    let meaning = meaning((site, author), sent)?;
-    let runs = match sent.optional_text("runId")? {
+async fn given(giver: &Giver, author: &Author, sent: &Sent) -> Result<String, Problem> {
+    let (site, runs) = (&*giver.site, &giver.runs);
+    let meaning = meaning(giver, sent)?;
+    let named = sent.optional_text("runId")?;
+    let reached = match named {
         Some(run) => vec![run.into()],
-        None => active(site).await?,
+        None => active(giver).await?,
     };
     let mut outcome = Err(Problem::bad_request("no run is under way"));
-    for run in &runs {
+    for run in &reached {
         let told = match &meaning {
-            Meaning::Say(directive) => steer::given(site, run, directive).await,
-            Meaning::Ask(tier) => switched((site, caller), run, *tier).await,
+            Meaning::Say(directive) => steer::given(runs, run, directive).await,
+            Meaning::Ask(tier) => switched(giver, run, *tier).await,
         };
         outcome = outcome.or(told);
     }
     if let (Meaning::Ask(_), Ok(id)) = (&meaning, &outcome) {
-        announce((site, author), sent, id);
+        let owner = match named {
+            Some(run) => runs.run(run).await?.owner().clone(),
+            None => giver.pass.sight.owner(),
+        };
+        announce((site, author, owner), sent, id);
     }
     outcome
 }
 
-fn meaning((site, author): (&Site, &Author), sent: &Sent) -> Result<Meaning, Problem> {
+fn meaning(giver: &Giver, sent: &Sent) -> Result<Meaning, Problem> {
     let Some(action) = sent.optional_text("action")? else {
-        let directive = steer::directive(sent, author.from.clone(), site.now())?;
-        let target = directive.target.clone().or(addressee(site, sent)?);
-        let on_behalf_of = author.on_behalf_of.clone();
-        return Ok(Meaning::Say(Directive { target, on_behalf_of, ..directive }));
+        let directive = steer::directive(sent, &giver.pass, giver.site.now())?;
+        let target = directive.target.clone().or(addressee(&giver.site, sent)?);
+        return Ok(Meaning::Say(Directive { target, ..directive }));
     };
     steer::ttl(sent)?;
     if !action.trim().eq_ignore_ascii_case(SET_MODEL_TIER) {
@@ -120,23 +118,24 @@ fn addressee(site: &Site, sent: &Sent) -> Result<Option<String>, Problem> {
     Ok(to.filter(|to| !everybody.iter().any(|all| all.eq_ignore_ascii_case(to))).map(str::to_owned))
 }
 
-async fn active(site: &Site) -> Result<Vec<Arc<str>>, Problem> {
-    let query =
-        Query { kind: Some(Kind::Run.word().to_owned()), ended: Some(false), limit: ACTIVE_MAX, ..Query::default() };
-    Ok(site.engine().list(query).await?.rows.into_iter().map(|(run, _)| run).collect())
+/// Returns the active runs of the caller's owner, whatever others the caller sees.
+async fn active(giver: &Giver) -> Result<Vec<Arc<str>>, Problem> {
+    let (kind, owner) = (Some(Kind::Run.word().to_owned()), Some(giver.pass.sight.owner()));
+    let query = Query { kind, owner, ended: Some(false), limit: ACTIVE_MAX, ..Query::default() };
+    Ok(giver.runs.list(query).await?.rows.into_iter().map(|(run, _)| run).collect())
 }
 
-async fn switched((site, caller): (&Site, &Caller), run: &Arc<str>, tier: Tier) -> Result<String, Problem> {
-    let (engine, by) = (site.engine(), caller.0.clone());
-    let state = engine.run(run).await?;
+async fn switched(giver: &Giver, run: &Arc<str>, tier: Tier) -> Result<String, Problem> {
+    let (runs, by) = (&giver.runs, giver.pass.caller.0.clone());
+    let state = runs.run(run).await?;
     let none = || Problem::bad_request(format!("the model '{}' has no fallback", state.model()));
-    let models = site.server.catalog.model(state.tier(tier).ok_or_else(none)?)?;
-    engine.command(run, Command::SwitchModel { models, by }).await?;
+    let models = giver.site.server.catalog.model(state.tier(tier).ok_or_else(none)?)?;
+    runs.command(run, Command::SwitchModel { models, by }).await?;
     Ok(format!("directive-{}", uuid::Uuid::now_v7().simple()))
 }
 
-/// Announces a control directive to every socket, because it is no event of a run.
-fn announce((site, author): (&Site, &Author), sent: &Sent, id: &str) {
+/// Announces a control directive to the sockets of its runs' owner, because it is no event of a run.
+fn announce((site, author, owner): (&Site, &Author, Owner), sent: &Sent, id: &str) {
     // Both are text: a tier was read from them.
     let said = |name| sent.optional_text(name).ok().flatten().unwrap_or_default().to_owned();
     let notice = Answer::DirectiveActive {
@@ -146,5 +145,5 @@ fn announce((site, author): (&Site, &Author), sent: &Sent, id: &str) {
         value: said("value"),
         on_behalf_of: author.on_behalf_of.clone(),
     };
-    let _nobody_listens = site.notices.send(Notice { kind: "directive_active", text: notice.text().into() });
+    let _nobody_listens = site.notices.send(Notice { kind: "directive_active", owner, text: notice.text().into() });
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 use crate::access::{Caller, Scope};
 use crate::audit::Change;
 use crate::body::{Sent, json};
+use crate::endpoint::Whose;
 use crate::problem::Problem;
 use crate::ws::answer::{Asked, Echo, Failure};
 use crate::ws::session::Session;
@@ -33,6 +34,8 @@ struct Row {
     kind: &'static str,
     /// The scope that a key must have.
     scope: Scope,
+    /// Whose things it is about.
+    whose: Whose,
     /// Its schema.
     shape: Shape,
     act: Act,
@@ -49,9 +52,16 @@ pub(super) struct Acked {
     status: &'static str,
 }
 
-/// The schemas of everything a client can send, by their types.
+/// The schemas of everything a client can send, by their types, with what a key must allow.
 pub(crate) fn sent_shapes() -> impl Iterator<Item = (&'static str, Value)> {
-    rows().map(|row| (row.kind, (row.shape)()))
+    rows().map(|row| {
+        let mut shape = (row.shape)();
+        if let Value::Object(fields) = &mut shape {
+            fields.insert("x-scope".to_owned(), row.scope.word().into());
+            fields.insert("x-owner".to_owned(), row.whose.word().into());
+        }
+        (row.kind, shape)
+    })
 }
 
 /// The schemas of what the network tells over a socket, by their types.

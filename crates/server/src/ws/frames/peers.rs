@@ -2,6 +2,7 @@
 //! are served with or without one.
 
 use consort_core::frame::schema::{of, sent};
+use consort_core::owner::Owner;
 use consort_net::wire::{
     Accepted, CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response, TaskRequest, ToolRequest,
 };
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use super::{Row, Shape};
 use crate::access::Scope;
 use crate::body::Sent;
+use crate::endpoint::Whose;
 use crate::problem::Problem;
 use crate::ws::link::Link;
 use crate::ws::session::Session;
@@ -19,6 +21,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         kind: "peer_hello",
         scope: Scope::Peer,
+        whose: Whose::Key,
         shape: sent_hello,
         act: |session, sent| Box::pin(hello(session, sent)),
     },
@@ -57,7 +60,7 @@ fn sent_hello() -> Value {
 }
 
 const fn row(kind: &'static str, shape: Shape) -> Row {
-    Row { kind, scope: Scope::Peer, shape, act: |session, sent| Box::pin(pass_on(session, sent)) }
+    Row { kind, scope: Scope::Peer, whose: Whose::Key, shape, act: |session, sent| Box::pin(pass_on(session, sent)) }
 }
 
 /// Makes the socket a link, which gets no other frames from here on. A peer that is
@@ -72,16 +75,21 @@ async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         link.say(Frame::PeerHello(hello)).await;
         return Ok(());
     }
-    session.turn_to(Wanted { types: Some(Vec::new()), run: None });
-    session.link = Some(Link::with_peer(&session.site.server.network, hello));
+    session.turn_to(Wanted::nothing());
+    session.link = Some(Link::with_peer(&session.site.server.network, hello, by(session)));
     Ok(())
+}
+
+/// Returns the owner of the work that is requested over this socket: each key has one.
+fn by(session: &Session) -> Owner {
+    Owner::peer(&session.pass.caller.0)
 }
 
 /// Passes a frame to the network, which answers it.
 async fn pass_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let frame = Frame::check(&sent.0).map_err(Problem::bad_request)?;
-    let network = &session.site.server.network;
-    let link = session.link.get_or_insert_with(|| Link::with_client(network));
+    let (network, by) = (&session.site.server.network, by(session));
+    let link = session.link.get_or_insert_with(|| Link::with_client(network, by));
     link.say(frame).await;
     Ok(())
 }

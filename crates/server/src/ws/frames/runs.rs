@@ -4,13 +4,14 @@ use consort_core::choice::Choice;
 use consort_core::decide::Command;
 use consort_core::frame::schema::sent;
 use consort_core::spec::Kind;
-use consort_runtime::engine::fresh_id;
+use consort_runtime::engine::{Engine, fresh_id};
 use serde_json::{Map, Value};
 
 use super::{Acked, Row, asked, shape};
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
+use crate::endpoint::Whose;
 use crate::problem::{Code, More, Problem};
 use crate::routes::steer::{self, Switched};
 use crate::routes::submit::{self, Accepted, From, Rehearsal, Taken};
@@ -21,12 +22,14 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         kind: "run_request",
         scope: Scope::Run,
+        whose: Whose::Runs,
         shape: sent::<shape::Run>,
         act: |session, sent| Box::pin(request(session, sent)),
     },
     Row {
         kind: "run_control",
         scope: Scope::Run,
+        whose: Whose::Runs,
         shape: sent::<shape::Control>,
         act: |session, sent| Box::pin(control(session, sent)),
     },
@@ -57,7 +60,7 @@ async fn request(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let body: Map<String, Value> =
         sent.object()?.iter().filter(|(name, _)| !ENVELOPE.contains(&name.as_str())).map(owned).collect();
     let blank = ack(sent);
-    let ack = match submit::take(&session.site, &Sent(body.into()), From::default()).await {
+    let ack = match submit::take((&session.site, &session.runs), &Sent(body.into()), From::default()).await {
         Ok(Taken::Run { run, accepted }) => {
             let Accepted { tasks, workflow, warnings, .. } = accepted;
             session.submitted.insert(run.clone());
@@ -115,11 +118,11 @@ fn rejected(problem: &Problem, blank: RunAck) -> RunAck {
 
 async fn control(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let (run, said) = (sent.text("runId")?.to_owned(), sent.text("action")?);
-    let (site, caller) = (session.site.clone(), session.pass.caller.clone());
+    let (site, runs, caller) = (&session.site, &session.runs, &session.pass.caller);
     let action = Action::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said.trim()));
     let (word, outcome) = match action {
         None => (said, Ok(told(ControlStatus::InvalidAction))),
-        Some((word, action)) => (*word, perform(&site, &caller, (&run, *action), sent).await),
+        Some((word, action)) => (*word, perform((site, runs), caller, (&run, *action), sent).await),
     };
     let outcome = match outcome {
         Ok(outcome) => outcome,
@@ -140,7 +143,7 @@ fn told(status: ControlStatus) -> Controlled {
 }
 
 async fn perform(
-    site: &Site,
+    (site, runs): (&Site, &Engine),
     caller: &Caller,
     (run, action): (&str, Action),
     sent: &Sent,
@@ -148,22 +151,23 @@ async fn perform(
     let by = caller.0.clone();
     match action {
         Action::Cancel => {
-            steer::cancelled(site, run, steer::mode(sent)?, caller).await?;
+            steer::cancelled(runs, run, steer::mode(sent)?, caller).await?;
             Ok(told(ControlStatus::Cancelling))
         }
         Action::SwitchModel => match sent.optional_text("model")?.filter(|model| !model.trim().is_empty()) {
             Some(model) => {
-                let Switched { model, previous_model, status, .. } = steer::switched(site, run, model, caller).await?;
+                let Switched { model, previous_model, status, .. } =
+                    steer::switched((site, runs), run, model, caller).await?;
                 Ok(Controlled::Switched { model, previous_model, status })
             }
             None => Ok(told(ControlStatus::InvalidModel)),
         },
         Action::Pause => {
-            site.engine().command(run, Command::Pause { by }).await?;
+            runs.command(run, Command::Pause { by }).await?;
             Ok(told(ControlStatus::Paused))
         }
         Action::Resume => {
-            site.engine().command(run, Command::Resume { by }).await?;
+            runs.command(run, Command::Resume { by }).await?;
             Ok(told(ControlStatus::Resumed))
         }
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
+use crate::endpoint::Whose;
 use crate::problem::Problem;
 use crate::query::Pairs;
 use crate::routes::{capabilities, runs};
@@ -18,12 +19,14 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         kind: "state_query",
         scope: Scope::Read,
+        whose: Whose::Runs,
         shape: sent::<shape::StateQuery>,
         act: |session, sent| Box::pin(state(session, sent)),
     },
     Row {
         kind: "capability_query",
         scope: Scope::Read,
+        whose: Whose::Shared,
         shape: sent::<shape::CapabilityQuery>,
         act: |session, sent| Box::pin(shared(session, sent)),
     },
@@ -47,12 +50,12 @@ const KINDS: &[(&str, CapabilityKind)] = &[("TASK", CapabilityKind::Task), ("TOO
 const FILTERS: [&str; 4] = ["status", "tag", "limit", "offset"];
 
 async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let site = &session.site;
+    let (site, runs) = (&session.site, &session.runs);
     let question = sent.choice::<Question>("query")?;
     let missing = || Problem::bad_request("`query` is required: runs, run_detail or capabilities");
     let data = match question.ok_or_else(missing)? {
-        Question::Runs => json!(runs::listed(site, &filter(sent)?).await?),
-        Question::RunDetail => runs::detailed(site, sent.text("runId")?).await?,
+        Question::Runs => json!(runs::listed(runs, &filter(sent)?).await?),
+        Question::RunDetail => runs::detailed(runs, sent.text("runId")?).await?,
         Question::Capabilities => json!(capabilities::told(site)),
     };
     session.tell(&Answer::StateResponse { asked: asked(sent), data });

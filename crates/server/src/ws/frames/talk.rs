@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
+use crate::endpoint::Whose;
 use crate::problem::{Code, Problem};
 use crate::ws::answer::Answer;
 use crate::ws::session::Session;
@@ -18,18 +19,21 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         kind: "ping",
         scope: Scope::Read,
+        whose: Whose::Shared,
         shape: sent::<shape::Ping>,
         act: |session, sent| Box::pin(ping(session, sent)),
     },
     Row {
         kind: AUTH,
         scope: Scope::Read,
+        whose: Whose::Shared,
         shape: sent::<shape::Auth>,
         act: |session, sent| Box::pin(auth(session, sent)),
     },
     Row {
         kind: "subscribe",
         scope: Scope::Read,
+        whose: Whose::Runs,
         shape: sent::<shape::Subscribe>,
         act: |session, sent| Box::pin(subscribe(session, sent)),
     },
