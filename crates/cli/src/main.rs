@@ -92,6 +92,12 @@ enum Command {
     Network(client::Target),
     /// Say whether a server takes work: exit status 0 yes, 1 no, 3 not there
     Health(client::Target),
+    /// Make keys for a server
+    #[command(disable_help_subcommand = true)]
+    Keys {
+        #[command(subcommand)]
+        command: commands::keys::Command,
+    },
     /// Print a script that completes commands in your shell
     #[command(after_help = COMPLETIONS)]
     Completions {
@@ -148,6 +154,7 @@ fn run(command: Command, output: Output<'_>) -> anyhow::Result<Exit> {
         Command::Network(target) => commands::network::run(&target, &env, output),
         Command::Health(target) => commands::health::run(&target, &env, output),
         Command::Man { dir } => commands::man::run(&dir, Cli::command(), output),
+        Command::Keys { command } => commands::keys::run(&command, output),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -8,6 +8,7 @@ pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod health;
 pub(crate) mod init;
+pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod network;
 pub(crate) mod restore;

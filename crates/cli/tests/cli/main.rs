@@ -3,7 +3,7 @@
 //! conversation, `typing` what is done at its prompt, `hotel` servers that use each other,
 //! `hostile` models and servers that would steer a terminal, `guide` what the documentation
 //! says, `install` `make install`, `store` the folder that everything is kept in,
-//! `first_edition` and `second_edition` those of earlier versions.
+//! `first_edition` and `second_edition` those of earlier versions, `keys` keys and owners.
 
 #[cfg(test)]
 mod binary;
@@ -23,6 +23,8 @@ mod hotel;
 mod http_tool;
 #[cfg(test)]
 mod install;
+#[cfg(test)]
+mod keys;
 #[cfg(test)]
 mod local;
 #[cfg(test)]
