@@ -55,10 +55,8 @@ pub(super) fn read(fields: &mut Fields<'_>, first_model: Option<&str>) -> Chat {
 /// A host, or the name of an MCP server or a peer. A port does not count.
 fn host(value: &Typed) -> Parsed<String> {
     let wanted = "a host such as \"api.example.com\", or the name of an MCP server or a peer";
-    match value {
-        Typed::Text(typed) => host_alone(&typed.meant).map_or_else(|| refused(value, wanted), Ok),
-        _ => refused(value, wanted),
-    }
+    let named = if let Typed::Text(typed) = value { host_alone(&typed.meant) } else { None };
+    named.map_or_else(|| refused(value, wanted), Ok)
 }
 
 fn embeddings(fields: &mut Fields<'_>) -> Options {

@@ -246,9 +246,9 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
     let client = client.into_iter().filter(|tool| turn.editor.is_some() && tool.name.starts_with(CLIENT_PREFIX));
     // A result of any tool may be cut, so the tool that reads the rest is of no class of its own.
     let is_rest = |tool: &Arc<ToolInfo>| tool.as_own() == Some(OwnTool::ReadResult);
-    let allowed = |tool: &Arc<ToolInfo>| match tool.permission {
-        Permission::EditorMutate => turn.editor.is_some(),
-        class => rules.classes.contains(&class) || is_rest(tool),
+    let allowed = |tool: &Arc<ToolInfo>| {
+        let is_of_editor = tool.permission == Permission::EditorMutate;
+        if is_of_editor { turn.editor.is_some() } else { rules.classes.contains(&tool.permission) || is_rest(tool) }
     };
     let all = own.chain(tools.iter().cloned()).chain(client.map(Arc::new));
     let mut belt: Vec<Arc<ToolInfo>> = Vec::new();

@@ -76,7 +76,7 @@ pub(crate) struct Approval {
 impl Approval {
     /// Returns the tool and the host that allowing it for the chat covers; none for what is always asked.
     pub(crate) fn grants(&self) -> Option<(&(String, String), Option<&str>)> {
-        (self.reason != Reason::Instructions).then(|| (&self.tool, self.host.as_deref()))
+        (self.reason != Reason::Instructions).then_some((&self.tool, self.host.as_deref()))
     }
 }
 

@@ -126,3 +126,14 @@ fn made_up_files_are_refused_with_their_mistakes_or_mean_something() {
         assert!(!matches!(&told, Err(words) if words.trim().is_empty() || words.contains(SECRET)), "{told:?}");
     });
 }
+
+#[test]
+fn allowed_hosts_are_hosts_or_names_and_a_port_does_not_count() {
+    let read = |list: &str| parse(&format!("[chat]\nallowed_hosts = {list}\n"), Path::new("home"));
+    let hosts = read("['API.example.com:443', 'files', '[::1]']").unwrap().chat.rules.allowed_hosts;
+    assert_eq!(hosts, ["api.example.com", "files", "::1"]);
+    for wrong in ["'https://example.com/x'", "7", "''", "'a b'", "'me@example.com'", "'::1'"] {
+        let mistakes = read(&format!("[{wrong}]")).unwrap_err().to_string();
+        assert!(mistakes.contains("chat.allowed_hosts[0]") && mistakes.contains("a host such as"), "{mistakes}");
+    }
+}
