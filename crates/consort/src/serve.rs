@@ -139,15 +139,15 @@ impl ServerBuilder {
     /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write a greeting")).build()?;
     /// let served = ensemble
     ///     .server()
-    ///     .api_key_of("team-a", Sees::Own, "ci", "a secret of your own", &[Scope::Run])
-    ///     .api_key_of("team-a", Sees::Own, "ann", "another secret", &[Scope::Run, Scope::Review])
+    ///     .api_key_of(("team-a", Sees::Own), "ci", "a secret of your own", &[Scope::Run])
+    ///     .api_key_of(("team-a", Sees::Own), "ann", "another secret", &[Scope::Run, Scope::Review])
     ///     .serve("127.0.0.1:0")
     ///     .await?;
     /// # served.stop().await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn api_key_of(self, owner: &str, sees: Sees, name: &str, key: &str, scopes: &[Scope]) -> ServerBuilder {
+    pub fn api_key_of(self, (owner, sees): (&str, Sees), name: &str, key: &str, scopes: &[Scope]) -> ServerBuilder {
         let made = Owner::named(owner).map(|owner| Key::of(owner, (name, key), scopes));
         self.keyed(name, made.map(|key| Key { sees, ..key }))
     }

@@ -58,8 +58,7 @@ struct Asked {
 
 async fn retry(
     State(site): State<Arc<Site>>,
-    Extension(runs): Extension<Engine>,
-    Extension(caller): Extension<Caller>,
+    (Extension(runs), Extension(caller)): (Extension<Engine>, Extension<Caller>),
     Path(run): Path<String>,
     headers: HeaderMap,
     sent: Sent,
@@ -71,8 +70,7 @@ async fn retry(
 
 async fn fork(
     State(site): State<Arc<Site>>,
-    Extension(runs): Extension<Engine>,
-    Extension(caller): Extension<Caller>,
+    (Extension(runs), Extension(caller)): (Extension<Engine>, Extension<Caller>),
     Path(run): Path<String>,
     headers: HeaderMap,
     sent: Sent,
