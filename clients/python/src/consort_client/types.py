@@ -1855,6 +1855,10 @@ class Run(TypedDict):
     ensembleId: NotRequired[str]
     # Whose run it is: the owner of the key that began it, `local` without keys.
     owner: str
+    # What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none.
+    title: NotRequired[str]
+    # The beginning of its output, once it has completed.
+    outputPreview: NotRequired[str]
     # The status of a run.
     status: Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']
     # When it was submitted.
@@ -1870,6 +1874,8 @@ class Run(TypedDict):
     completedTasks: int
     # In which order tasks run.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
+    # The model that tasks without one of their own ask. Rows of earlier versions have none.
+    model: NotRequired[str]
     tags: dict[str, str]
     paused: bool
     cancelRequested: bool
@@ -1939,6 +1945,10 @@ class RunDetail(TypedDict):
     ensembleId: NotRequired[str]
     # Whose run it is: the owner of the key that began it, `local` without keys.
     owner: str
+    # What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none.
+    title: NotRequired[str]
+    # The beginning of its output, once it has completed.
+    outputPreview: NotRequired[str]
     # The status of a run.
     status: Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']
     # When it was submitted.
@@ -1954,6 +1964,8 @@ class RunDetail(TypedDict):
     completedTasks: int
     # In which order tasks run.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
+    # The model that tasks without one of their own ask. Rows of earlier versions have none.
+    model: NotRequired[str]
     tags: dict[str, str]
     paused: bool
     cancelRequested: bool
@@ -1978,7 +1990,6 @@ class RunDetail(TypedDict):
     # Why it cannot be read.
     damagedReason: NotRequired[str]
     inputs: dict[str, str]
-    model: str
     tasks: list[Task]
     # How many events it has.
     eventCount: int

@@ -939,6 +939,10 @@ export interface Run {
   ensembleId?: string;
   /** Whose run it is: the owner of the key that began it, `local` without keys. */
   owner: string;
+  /** What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none. */
+  title?: string;
+  /** The beginning of its output, once it has completed. */
+  outputPreview?: string;
   /** The status of a run. */
   status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   /** When it was submitted. */
@@ -954,6 +958,8 @@ export interface Run {
   completedTasks: number;
   /** In which order tasks run. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
+  /** The model that tasks without one of their own ask. Rows of earlier versions have none. */
+  model?: string;
   tags: Record<string, string>;
   paused: boolean;
   cancelRequested: boolean;
@@ -986,6 +992,10 @@ export interface RunDetail {
   ensembleId?: string;
   /** Whose run it is: the owner of the key that began it, `local` without keys. */
   owner: string;
+  /** What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none. */
+  title?: string;
+  /** The beginning of its output, once it has completed. */
+  outputPreview?: string;
   /** The status of a run. */
   status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   /** When it was submitted. */
@@ -1001,6 +1011,8 @@ export interface RunDetail {
   completedTasks: number;
   /** In which order tasks run. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
+  /** The model that tasks without one of their own ask. Rows of earlier versions have none. */
+  model?: string;
   tags: Record<string, string>;
   paused: boolean;
   cancelRequested: boolean;
@@ -1024,7 +1036,6 @@ export interface RunDetail {
   /** Why it cannot be read. */
   damagedReason?: string;
   inputs: Record<string, string>;
-  model: string;
   tasks: Task[];
   /** How many events it has. */
   eventCount: number;

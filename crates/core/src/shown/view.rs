@@ -1,11 +1,13 @@
 //! Views of a run for clients: a row of a list, all details, its result.
 
 mod detail;
+mod face;
 mod result;
 mod review;
 mod stored;
 
 pub use detail::{RunDetail, TaskEnd};
+pub use face::Face;
 pub use result::{ResultFrame, RunResult, TaskOutput};
 pub use review::Review;
 pub use stored::StoredRow;
@@ -69,6 +71,8 @@ pub struct Row<'a> {
     ensemble_id: &'a str,
     /// Whose run it is: the owner of the key that began it, `local` without keys.
     owner: &'a str,
+    #[serde(flatten)]
+    face: Face,
     status: Status,
     /// When it was submitted.
     started_at: Iso,
@@ -82,6 +86,9 @@ pub struct Row<'a> {
     task_count: usize,
     completed_tasks: usize,
     workflow: Workflow,
+    /// The model that tasks without one of their own ask. Rows of earlier versions have none.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    model: &'a str,
     tags: &'a BTreeMap<String, String>,
     paused: bool,
     cancel_requested: bool,
@@ -232,6 +239,7 @@ impl Run {
             ensemble: &self.spec().name,
             ensemble_id: self.ensemble_id(),
             owner: self.owner().as_str(),
+            face: Face::of(self.spec(), self.final_output().0.map(Text::as_str)),
             status: self.status(),
             started_at: Iso(self.accepted_at()),
             duration_ms: ended_at.map(|at| self.duration_ms(at)),
@@ -240,6 +248,7 @@ impl Run {
             task_count: self.spec().team().len(),
             completed_tasks: self.completed_tasks(),
             workflow: self.spec().workflow,
+            model: self.switched().unwrap_or(&self.spec().model),
             tags: &self.spec().tags,
             paused: self.paused(),
             cancel_requested: self.cancel_mode().is_some(),

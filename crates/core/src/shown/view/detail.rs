@@ -22,7 +22,6 @@ pub struct RunDetail<'a> {
     #[serde(flatten)]
     row: Row<'a>,
     inputs: &'a BTreeMap<String, String>,
-    model: &'a str,
     tasks: Vec<Task<'a>>,
     /// How many events it has.
     event_count: u64,
@@ -222,7 +221,6 @@ impl Run {
         RunDetail {
             row: self.row(run),
             inputs: &self.spec().inputs,
-            model: self.switched().unwrap_or(&self.spec().model),
             tasks: (0..self.spec().team().len()).filter_map(|index| self.task_view(index)).collect(),
             event_count: self.events(),
             limits: self.spec().limits.view(),
