@@ -90,7 +90,7 @@ describe('a run that is over', () => {
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByText('Failed', { exact: true }).first().waitFor();
-    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('button', { name: 'Retry', exact: true }).click();
     await page.getByRole('link', { name: `retry of ${run.slice(-6)}` }).waitFor();
     await page.getByText('Completed', { exact: true }).first().waitFor();
 

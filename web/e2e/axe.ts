@@ -6,22 +6,29 @@ import type { Page } from 'playwright-core';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** Rules held to whatever axe thinks of their impact. */
+const HELD = new Set(['target-size', 'heading-order']);
+
 interface Finding {
   id: string;
   impact: string;
   nodes: { target: string[] }[];
 }
 
-/** The serious findings and worse, each with its place. */
+/** The serious findings and worse, and those of the rules above, each with its place. */
 export async function barriers(page: Page): Promise<string[]> {
   // Evaluated over the debugging protocol, which the page's policy does not bind.
   await page.evaluate(AXE);
   const findings = await page.evaluate(
     async () =>
-      (await (window as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } }).axe.run()).violations,
+      (
+        await (window as unknown as { axe: { run: (options: object) => Promise<{ violations: Finding[] }> } }).axe.run({
+          rules: { 'target-size': { enabled: true } },
+        })
+      ).violations,
   );
   return findings
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || HELD.has(id))
     .map(
       ({ id, nodes }) =>
         `${id} at ${nodes

@@ -124,7 +124,10 @@ describe('a conversation', () => {
       .getByRole('button', { name: /Waiting.*order_honey/ })
       .waitFor();
     await page.getByRole('link', { name: /Chat.*1 waiting/ }).waitFor();
-    await question.getByRole('button', { name: 'Deny' }).click();
+    await page.getByRole('log').focus();
+    await page.keyboard.press('n');
+    await question.getByLabel('Why not').fill('We have enough honey');
+    await page.keyboard.press('Enter');
     await talk().getByText('It is settled.').waitFor();
     await talk().getByText('local denied order_honey').waitFor();
     await say('Order honey again');

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => browser.close());
 
 describe('a server with keys', () => {
-  it('is asked for one by the page, which keeps it for its tab only', async () => {
+  it('is asked for one by the page, which shares it with the tabs that are open and stores it in none for good', async () => {
     const model = await fakeModel();
     const digest = createHash('sha256').update('secret').digest('hex');
     const server = await Consort.start(
@@ -25,6 +25,7 @@ describe('a server with keys', () => {
     await page.goto(`${server.url}/runs`);
     await page.getByLabel('API key', { exact: true }).waitFor();
     expect(await barriers(page)).toEqual([]);
+    await page.getByText('Not connected: it asks for a key').waitFor();
     await page.getByLabel('API key', { exact: true }).fill('wrong');
     await page.keyboard.press('Enter');
     await page.getByText('The key was not accepted.').waitFor();
@@ -44,7 +45,76 @@ describe('a server with keys', () => {
     expect(await page.evaluate(() => Object.keys(localStorage).concat(document.cookie).join())).not.toContain('secret');
     const other = await context.newPage();
     await other.goto(`${server.url}/runs`);
-    await other.getByLabel('API key', { exact: true }).waitFor();
+    await other.getByRole('link', { name: /pace 20\] A$/ }).waitFor();
+    await other.getByText('Connected', { exact: true }).waitFor();
+    await other.getByRole('button', { name: /who you are, and settings/ }).click();
+    await other.getByRole('menuitem', { name: 'Sign out, in all tabs' }).click();
+    for (const tab of [other, page]) {
+      await tab.getByLabel('API key', { exact: true }).waitFor();
+      await tab.getByText('Not connected: it asks for a key').waitFor();
+    }
+    await page.getByLabel('API key', { exact: true }).fill('secret');
+    await page.keyboard.press('Enter');
+    await other.getByRole('link', { name: /pace 20\] A$/ }).waitFor();
+    // A browser in which no tab has the key is asked again.
+    await Promise.all([page.close(), other.close()]);
+    const later = await context.newPage();
+    await later.goto(`${server.url}/runs`);
+    await later.getByLabel('API key', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+    await server.stop();
+    await model.close();
+  });
+});
+
+describe('a key that may only read', () => {
+  it('is shown with what it may do, and what it may not is disabled with the reason', async () => {
+    const model = await fakeModel();
+    const digest = (secret: string): string => createHash('sha256').update(secret).digest('hex');
+    const server = await Consort.start(
+      config(
+        model.url,
+        `[[server.api_key]]\nname = "eye"\nkey_sha256 = "${digest('looks')}"\nscopes = ["read"]\n` +
+          `[[server.api_key]]\nname = "hand"\nkey_sha256 = "${digest('does')}"\nscopes = ["admin"]\n`,
+      ),
+    );
+    const hand = { authorization: 'Bearer does' };
+    const { runId } = (await server.call(
+      'POST',
+      '/api/runs',
+      { tasks: [{ name: 'a', description: 'Write', review: 'required' }] },
+      hand,
+    )) as { runId: string };
+    const { page, context, complaints } = await open(browser);
+    await page.route('**/api/me', (route) =>
+      route.fulfill({ json: { name: 'eye', owner: 'hand', scopes: ['read'], sees: 'own' } }),
+    );
+    await page.goto(`${server.url}/runs`);
+    await page.getByLabel('API key', { exact: true }).fill('looks');
+    await page.keyboard.press('Enter');
+    const start = page.getByRole('button', { name: 'New run' });
+    await start.waitFor();
+    expect(await start.isDisabled()).toBe(true);
+    expect(await start.getAttribute('title')).toBe(
+      'Starting and steering needs a key with the scope “run”; eye has read.',
+    );
+    await page.getByRole('button', { name: 'eye: who you are, and settings' }).click();
+    await page.getByText('May: read').waitFor();
+    await page.getByText('Runs of hand').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.goto(`${server.url}/runs/${runId}/graph`);
+    await expect.poll(() => page.getByRole('button', { name: 'Pause' }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+    await page.goto(`${server.url}/reviews`);
+    const approve = page.getByRole('button', { name: 'Approve A' });
+    await approve.waitFor();
+    expect(await approve.getAttribute('title')).toContain('Deciding needs a key with the scope “review”');
+    // Neither does its key.
+    await page.keyboard.press('a');
+    await page.waitForTimeout(300);
+    expect(await page.getByRole('region', { name: 'Decisions not sent yet' }).getByRole('button').count()).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
     await server.stop();

@@ -82,6 +82,10 @@ describe('reviews', () => {
     await page.keyboard.press('Control+Enter');
     await page.locator(`a[href$="${second}-review-1"]`).waitFor();
     expect(model.asked.at(-1)?.messages.some(({ content }) => content?.includes('Name the queen'))).toBe(true);
+    // What was said about the output before, and what has changed since.
+    const earlier = page.getByRole('region', { name: 'Before this' });
+    await earlier.getByText('local rejected the output: “Name the queen”').waitFor();
+    await earlier.getByText('It is the same text as before.').waitFor();
     await settled();
     await page.keyboard.press('a');
     await page.getByText('Nothing waits for you').waitFor();
@@ -90,6 +94,30 @@ describe('reviews', () => {
       ((await server.call('GET', `/api/runs/${run}`)) as { tasks: { output: string }[] }).tasks[0]?.output;
     await expect.poll(() => output(first), PATIENT).toBe('Bees make honey.');
     await expect.poll(() => output(second), PATIENT).toBe('Bees make wax.');
+  });
+
+  it('are told apart, and several are approved once they are listed', async () => {
+    const runs = await Promise.all(
+      ['Wasps sting.', 'Ants march.'].map((text) =>
+        server.submit(one({ description: `[say ${text}] Draft`, review: 'required' })),
+      ),
+    );
+    await page.goto(`${server.url}/reviews`);
+    await waiting('2 waiting').waitFor();
+    const inbox = page.getByRole('region', { name: 'Waiting' });
+    await inbox.getByText('Wasps sting.', { exact: true }).waitFor();
+    await inbox.getByText('Ants march.', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Several…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Approve several' });
+    await dialog.getByText('Ants march.', { exact: true }).waitFor();
+    for (const box of await dialog.getByRole('checkbox').all()) await box.check();
+    await dialog.getByRole('button', { name: 'Approve 2' }).click();
+    await page.getByText('Nothing waits for you').waitFor();
+    await sent();
+    for (const run of runs)
+      await expect
+        .poll(async () => ((await server.call('GET', `/api/runs/${run}`)) as { status: string }).status, PATIENT)
+        .toBe('COMPLETED');
   });
 
   it('can end the run early once that is confirmed, which says so', async () => {
@@ -155,7 +183,7 @@ describe('reviews', () => {
       }),
     );
     await page.goto(`${server.url}/runs/${run}/conversation`);
-    await page.getByRole('link', { name: 'Review it' }).first().click();
+    await page.getByRole('link', { name: 'Answer it' }).first().click();
     await page.getByRole('button', { name: 'Black' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await sent();

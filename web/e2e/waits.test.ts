@@ -58,7 +58,10 @@ describe('a run that does not get on', () => {
     await page.goto(`${server.url}/runs/${queued}/graph`);
     await says('Waits in the queue, next to start');
     await page.goto(`${server.url}/runs/${failing}/timeline`);
-    await says(/^flaky failed \(HTTP 503: the model is overloaded\); tries again · \d+:\d\d$/);
+    await says(/^flaky failed \(HTTP 503: the model is overloaded\); tries again · \d+:\d\d · try \d of 9$/);
+    await page.getByRole('button', { name: 'Switch the model' }).click();
+    await page.getByRole('dialog', { name: 'Switch the model' }).waitFor();
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Parts of a' }).click();
     await page.getByRole('link', { name: 'failed: HTTP 503: the model is overloaded' }).first().waitFor();
 

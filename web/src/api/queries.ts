@@ -11,8 +11,9 @@ const QUIET_MS = 10_000;
 /** The time until a list is asked for again: long while the feed is live. */
 const pace = (activeMs: number): number => (feedIsLive() ? QUIET_MS : activeMs);
 
-export function useRuns(query: string) {
+export function useRuns(query: string, isWanted = true) {
   return useQuery({
+    enabled: isWanted,
     queryKey: ['runs', query],
     queryFn: ({ signal }) => get<Answer<'GET /api/runs'>>(`/api/runs?${query}`, signal),
     refetchInterval: ({ state }) =>

@@ -12,14 +12,15 @@ export function Connection() {
   const connection = useStore(connections);
   const status = useServerStatus();
   const client = useQueryClient();
-  const gone = status.error instanceof Problem && status.error.isUnreachable;
-  if (connection.state === 'lost' || gone) {
+  const problem = status.error instanceof Problem ? status.error : undefined;
+  if (connection.state === 'lost' || problem?.isUnreachable) {
     const retry = (): void => {
       if (connection.state === 'lost') connection.retry();
       void client.invalidateQueries();
     };
     return <Lost retryAt={connection.state === 'lost' ? connection.retryAt : undefined} retry={retry} />;
   }
+  if (problem) return <Refused problem={problem} />;
   const connecting = connection.state === 'connecting' || status.isPending;
   const server = status.data ? `${status.data.ensemble || 'no ensemble'} · version ${status.data.version}` : '';
   return (
@@ -27,6 +28,20 @@ export function Connection() {
       <div className={css.line} role="status">
         <span className={`${css.dot} ${connecting ? css.connecting : ''}`} aria-hidden />
         <span className={css.text}>{connecting ? 'Connecting…' : 'Connected'}</span>
+      </div>
+    </Tooltip>
+  );
+}
+
+/** The server is there and refuses to answer. */
+function Refused({ problem }: { problem: Problem }) {
+  return (
+    <Tooltip label={problem.message} position="right">
+      <div className={css.line} role="status">
+        <span className={`${css.dot} ${css.lost}`} aria-hidden />
+        <span className={css.text}>
+          {problem.status === 401 ? 'Not connected: it asks for a key' : `Not connected: ${problem.message}`}
+        </span>
       </div>
     </Tooltip>
   );

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { key } from '../api/key';
 import { useStore } from '../store/store';
 
-/** Asks for an API key when the server does. It is kept for this tab only. */
+/** Asks for an API key when the server does. One sign-in is enough for all tabs that are open. */
 export function KeyPrompt() {
   const { value: known, isAsked } = useStore(key);
   const [value, setValue] = useState('');
@@ -25,8 +25,9 @@ export function KeyPrompt() {
         <Stack>
           <Text size="sm">
             {known ? 'The key was not accepted. ' : ''}
-            Paste a key from <code>[[server.api_key]]</code> of its configuration. It stays in this tab and is forgotten
-            when the tab closes.
+            Paste the key you were given. Whoever runs the server makes one with <code>consort keys new</code>, which
+            shows it once; its configuration holds only a hash. The tabs that are open share it, and it is forgotten
+            when the last of them closes.
           </Text>
           <PasswordInput
             label="API key"

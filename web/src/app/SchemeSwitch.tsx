@@ -1,13 +1,16 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { IconMoon, IconSun } from '@tabler/icons-react';
+import css from './Shell.module.css';
 
 /** Light or dark; the system's choice until one is made here. */
 export function SchemeSwitch() {
-  const { setColorScheme } = useMantineColorScheme();
+  // Switching transitions off would insert a style element.
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const scheme = useComputedColorScheme('light');
   const other = scheme === 'dark' ? 'light' : 'dark';
   return (
     <ActionIcon
+      className={css.scheme ?? ''}
       variant="subtle"
       color="gray"
       size="md"

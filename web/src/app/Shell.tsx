@@ -1,29 +1,33 @@
 import { Menu } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconDots } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
 import { Link, NavLink, Outlet, useLocation, useSearchParams } from 'react-router';
-import { useApprovals } from '../api/queries';
-import { useOpenReviews } from '../review/useHeld';
 import { HeldBar } from '../rooms/reviews/HeldBar';
 import { Connection } from './Connection';
+import { Identity } from './Identity';
 import { KeyPrompt } from './KeyPrompt';
 import { RAIL } from './pages';
 import css from './Shell.module.css';
 import { SchemeSwitch } from './SchemeSwitch';
+import { StaleBar } from './StaleBar';
 import { useWaitingTitle } from '../ui/Page';
 import { REVIEW } from '../ui/ReviewButton';
+import { useCalledBack } from './useCalledBack';
 import { useFeed } from './useFeed';
 
+const Palette = lazy(() => import('./Palette'));
 const ReviewDialog = lazy(() => import('../rooms/reviews/ReviewDialog'));
 
 /** The rail with its entries, and the page. */
 export function Shell() {
   useFeed();
   const review = useSearchParams()[0].get(REVIEW);
-  const waiting: Record<string, number> = {
-    '/reviews': useOpenReviews().total,
-    '/chat': useApprovals().data?.total ?? 0,
-  };
+  const [isSearching, search] = useDisclosure(false);
+  // In every field as well: the palette is how one leaves it.
+  useHotkeys([['mod+K', search.toggle]], [], true);
+  const { reviews, approvals } = useCalledBack();
+  const waiting: Record<string, number> = { '/reviews': reviews, '/chat': approvals };
   useWaitingTitle(Object.values(waiting).reduce((sum, count) => sum + count, 0));
   return (
     <div className={css.shell}>
@@ -52,15 +56,22 @@ export function Shell() {
         <More />
         <div className={css.foot}>
           <Connection />
+          <Identity search={search.open} />
           <SchemeSwitch />
         </div>
       </header>
       <main id="main" className={css.main} tabIndex={-1}>
+        <StaleBar />
         <Outlet />
       </main>
       {review ? (
         <Suspense>
           <ReviewDialog id={review} />
+        </Suspense>
+      ) : null}
+      {isSearching ? (
+        <Suspense>
+          <Palette close={search.close} />
         </Suspense>
       ) : null}
       <HeldBar />

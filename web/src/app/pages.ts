@@ -40,6 +40,7 @@ export const PAGES: Page[] = [
   },
   { path: '/runs/new', View: lazy(() => import('../rooms/new/New')) },
   { path: '/runs/:runId/:tab?', View: lazy(() => import('../rooms/run/Run')) },
+  { path: '/compare', View: lazy(() => import('../rooms/compare/Compare')) },
   {
     path: '/reviews/:reviewId?',
     View: lazy(() => import('../rooms/reviews/Reviews')),

@@ -14,7 +14,10 @@ export const theme = createTheme({
       defaultProps: { lockScroll: false, centered: true, closeButtonProps: { 'aria-label': 'Close' } },
     }),
     Drawer: Drawer.extend({ defaultProps: { lockScroll: false, closeButtonProps: { 'aria-label': 'Close' } } }),
-    Menu: Menu.extend({ defaultProps: { shadow: 'md', position: 'bottom-end' } }),
+    // A placeholder for the focus would be an entry of the menu that is none.
+    Menu: Menu.extend({
+      defaultProps: { shadow: 'md', position: 'bottom-end', withInitialFocusPlaceholder: false },
+    }),
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 400, withArrow: true } }),
   },
 });

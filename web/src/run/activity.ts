@@ -9,6 +9,11 @@ export interface Activity {
   tone: Tone;
   /** The time of its end, or of the next attempt. */
   until?: string;
+  /** The time since which it waits. */
+  since?: string;
+  /** The model it waits for, and the attempt it is at, from 1. */
+  model?: string;
+  attempt?: number;
   reviewId?: string;
   taskIndex?: number;
 }
@@ -35,21 +40,27 @@ export function runActivity(run: RunState, detail?: RunDetail): Activity {
     return { text: active.some(isBusy) ? 'Pausing: lets what is under way finish' : 'Paused', tone: 'warn' };
   const busy = active.filter(isBusy);
   if (busy.length === 0 && review) {
-    const text = `Waits for a person to review ${review.taskName ?? 'a task'}`;
+    const name = review.taskName ?? 'A task';
+    const text =
+      review.timing === 'DURING_EXECUTION' ? `${name} asks a person` : `Waits for a person to review ${name}`;
     return {
       text,
+      since: review.createdAt,
       tone: 'warn',
       reviewId: review.reviewId,
       taskIndex: review.taskIndex,
       ...(review.expiresAt ? { until: review.expiresAt } : {}),
     };
   }
-  const retry = active.map((conversation) => conversation.phase).find((phase) => phase.kind === 'retrying');
-  if (busy.length === 0 && retry) {
+  const failed = active.find(({ phase }) => phase.kind === 'retrying');
+  if (busy.length === 0 && failed?.phase.kind === 'retrying') {
+    const { model, message, at } = failed.phase;
     return {
-      text: `${retry.model ?? 'The model'} failed (${retry.message}); tries again`,
+      text: `${model ?? 'The model'} failed (${message}); tries again`,
       tone: 'warn',
-      until: retry.at,
+      until: at,
+      taskIndex: failed.taskIndex,
+      ...(model ? { model, attempt: attemptOf(failed) + 1 } : {}),
     };
   }
   if (busy.length === 0 && detail?.waitingFor) return { text: `The run ${WAITS[detail.waitingFor]}`, tone: 'warn' };
@@ -58,7 +69,20 @@ export function runActivity(run: RunState, detail?: RunDetail): Activity {
   const tasks = new Set((busy.length > 0 ? busy : active).map((conversation) => conversation.taskIndex));
   const more = tasks.size > 1 ? `, and ${tasks.size - 1} more` : '';
   const name = run.tasks[first.taskIndex - 1]?.name ?? first.title;
-  return { text: `${name} ${activityText(first)}${more}`, tone: 'plain', taskIndex: first.taskIndex };
+  const { phase } = first;
+  return {
+    text: `${name} ${activityText(first)}${more}`,
+    tone: 'plain',
+    taskIndex: first.taskIndex,
+    ...(phase.kind === 'over' ? {} : { since: phase.since }),
+    ...(phase.kind === 'asking' ? { model: phase.model, attempt: attemptOf(first) } : {}),
+  };
+}
+
+/** The attempt of the model call under way, from 1. */
+function attemptOf({ items }: Conversation): number {
+  const round = items.findLast((item) => item.kind === 'round');
+  return (round?.failures.filter(({ retriedAt }) => retriedAt !== undefined).length ?? 0) + 1;
 }
 
 /** The current step of a conversation. */

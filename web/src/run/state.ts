@@ -130,6 +130,10 @@ export interface Round {
   inputTokens: number;
   outputTokens: number;
   latencyMs?: number;
+  /** The time until its first word; known only where this page saw it come. */
+  firstWordMs?: number;
+  /** Its part of the conversation's cost, where the model has a price. */
+  costUsd?: number;
   failures: Failure[];
   violations?: string[];
 }

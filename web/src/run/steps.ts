@@ -6,7 +6,7 @@ import type { RunDraft } from './draft';
 import type { Of, ProgressFrame, StoredFrame, TokenFrame } from './frame';
 import { parentId, taskNumber } from './ids';
 import { taskOf, workerTask } from './manager';
-import type { Call, Conversation, Directive, Tone } from './state';
+import type { Call, Conversation, Directive, Round, Tone } from './state';
 import { progressText } from './words';
 
 /** Characters of a text kept while it is written; the whole comes with the event that ends it. */
@@ -94,11 +94,17 @@ export function appendToken(draft: RunDraft, { turnId, token, sentAt }: TokenFra
   const conversation = draft.conversation(turnId);
   const round = draft.round(conversation);
   if (!conversation || !round || round.endedAt) return;
+  if (round.streaming === '' && !round.isPartial) round.firstWordMs ??= Date.parse(sentAt) - triedAt(round);
   round.streaming += token;
   // Cut rarely: each cut copies what is kept.
   if (round.streaming.length > 2 * STREAMING_MAX) round.streaming = round.streaming.slice(-STREAMING_MAX);
   if (conversation.phase.kind === 'asking')
     conversation.phase = { kind: 'answering', since: sentAt, model: round.model };
+}
+
+/** The time its latest attempt began. */
+function triedAt({ startedAt, failures }: Round): number {
+  return Date.parse(failures.at(-1)?.retriedAt ?? startedAt);
 }
 
 function startConversation(
@@ -247,6 +253,8 @@ export function recordUsage(draft: RunDraft, frame: Of<'metrics_snapshot'>): voi
   conversation.inputTokens = Math.max(0, frame.inputTokens);
   conversation.outputTokens = Math.max(0, frame.outputTokens);
   if (cost !== undefined) conversation.costUsd = cost;
+  const round = draft.round(conversation);
+  if (round && cost !== undefined) round.costUsd = (round.costUsd ?? 0) + Math.max(0, cost - before.cost);
   const task = draft.task(conversation.taskIndex);
   if (task && !conversation.parent) task.tokens = conversation.inputTokens + conversation.outputTokens;
 }
@@ -280,6 +288,7 @@ export function retryRound(draft: RunDraft, { turnId, at }: Of<'model_retried'>)
   const last = round.failures.pop();
   if (last) round.failures.push({ ...last, retriedAt: at });
   round.streaming = '';
+  delete round.firstWordMs;
   conversation.phase = { kind: 'asking', since: at, model: round.model };
 }
 

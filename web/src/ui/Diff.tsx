@@ -3,11 +3,21 @@ import css from './Diff.module.css';
 import { type Line, lines } from './diff';
 
 /** The changes from one text to another. */
-export function Diff({ before, after }: { before: string; after: string }) {
+export function Diff({
+  before,
+  after,
+  name = 'What you changed',
+  same = 'Nothing is changed yet.',
+}: {
+  before: string;
+  after: string;
+  name?: string;
+  same?: string;
+}) {
   const found = useMemo(() => lines(before, after), [before, after]);
-  if (before === after) return <div className={`${css.diff} ${css.same}`}>Nothing is changed yet.</div>;
+  if (before === after) return <div className={`${css.diff} ${css.same}`}>{same}</div>;
   return (
-    <div className={css.diff} tabIndex={0} role="region" aria-label="What you changed">
+    <div className={css.diff} tabIndex={0} role="region" aria-label={name}>
       {found.map((line, position) => (
         <LineView key={position} line={line} />
       ))}

@@ -7,7 +7,11 @@ import { useHeld } from '../review/useHeld';
 export const REVIEW = 'review';
 
 /** Opens a review on the page it is met on. */
-export function ReviewButton({ id, ...look }: { id: string } & Pick<ButtonProps, 'size' | 'variant'>) {
+export function ReviewButton({
+  id,
+  isQuestion = false,
+  ...look
+}: { id: string; isQuestion?: boolean } & Pick<ButtonProps, 'size' | 'variant'>) {
   const [params] = useSearchParams();
   const isHeld = useHeld().held.some(({ review }) => review.reviewId === id);
   const opened = new URLSearchParams(params);
@@ -20,7 +24,7 @@ export function ReviewButton({ id, ...look }: { id: string } & Pick<ButtonProps,
     );
   return (
     <Button component={Link} to={{ search: opened.toString() }} leftSection={<IconUserCheck size={14} />} {...look}>
-      Review it
+      {isQuestion ? 'Answer it' : 'Review it'}
     </Button>
   );
 }

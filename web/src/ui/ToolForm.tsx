@@ -1,8 +1,9 @@
-import { Button, NumberInput, Select, Switch, TagsInput, Textarea } from '@mantine/core';
+import { NumberInput, Select, Switch, TagsInput, Textarea } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type KeyboardEvent, useState } from 'react';
 import { post } from '../api/client';
 import type { Invoked } from '../api/types';
+import { ActButton } from './Act';
 import { duration } from './format';
 import { Json } from './Json';
 import { ProblemNote } from './Note';
@@ -36,10 +37,10 @@ export function ToolForm({ name, schema, effect }: { name: string; schema: unkno
       {effect === 'once' ? (
         <p className={css.quiet}>This has an effect; it is done once each time you call it.</p>
       ) : null}
-      <Button type="submit" size="xs" w="fit-content" loading={call.isPending}>
+      <ActButton needs="tools" type="submit" size="xs" w="fit-content" loading={call.isPending}>
         Call {name}
         <kbd className={css.key}>Ctrl ↵</kbd>
-      </Button>
+      </ActButton>
       {call.error ? <ProblemNote what="It could not be called" error={call.error} /> : null}
       {call.data ? <Answer answer={call.data} /> : null}
     </form>

@@ -1,20 +1,32 @@
-import { useState } from 'react';
+import { useCallback, useState, useSyncExternalStore } from 'react';
 
 /** Drafts kept; the oldest go first. */
 const KEPT_MAX = 200;
 const kept = new Map<string, unknown>();
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Puts a draft in the place of the one there is; the field that shows it follows. */
+export function setDraft(name: string, draft: unknown): void {
+  kept.delete(name);
+  kept.set(name, draft);
+  for (const oldest of [...kept.keys()].slice(0, Math.max(0, kept.size - KEPT_MAX))) kept.delete(oldest);
+  for (const listener of listeners) listener();
+}
 
 /** A text being written, kept under a name while the page is open, however often its field is unmounted. */
 export function useDraft<T>(name: string, initial: T): [T, (change: Partial<T>) => void] {
-  const [draft, setDraft] = useState(() => newest(name, initial));
-  const change = (part: Partial<T>): void => {
+  const [empty] = useState(initial);
+  const draft = useSyncExternalStore(subscribe, () => newest(name, empty));
+  const change = useCallback(
     // Read again: a change may come from an action that began when the draft was another.
-    const next = { ...newest(name, initial), ...part };
-    kept.delete(name);
-    kept.set(name, next);
-    for (const oldest of [...kept.keys()].slice(0, Math.max(0, kept.size - KEPT_MAX))) kept.delete(oldest);
-    setDraft(next);
-  };
+    (part: Partial<T>): void => setDraft(name, { ...newest(name, empty), ...part }),
+    [name, empty],
+  );
   return [draft, change];
 }
 
@@ -27,6 +39,7 @@ export function draftOf<T>(name: string): T | undefined {
   return kept.get(name) as T | undefined;
 }
 
+/** Forgets a draft. A field that still shows it keeps it until it is gone. */
 export function forgetDraft(name: string): void {
   kept.delete(name);
 }

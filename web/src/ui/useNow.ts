@@ -1,3 +1,4 @@
+import { createContext, useContext } from 'react';
 import { Store, useStore } from '../store/store';
 
 const TICK_MS = 1_000;
@@ -17,7 +18,12 @@ class Clock extends Store<number> {
 
 const clock = new Clock();
 
+/** The time shown below it, where that is not the present: that of a replay. */
+export const FrozenNow = createContext<number | undefined>(undefined);
+
 /** The time, once a second, from one clock for the whole page. */
 export function useNow(): number {
-  return useStore(clock);
+  const frozen = useContext(FrozenNow);
+  const now = useStore(clock);
+  return frozen ?? now;
 }

@@ -1,19 +1,41 @@
-import { Button } from '@mantine/core';
+import { Button, Textarea } from '@mantine/core';
+import { type KeyboardEvent, useRef, useState } from 'react';
 import { post } from '../../api/client';
+import { useRefusal } from '../../api/me';
 import type { Approval } from '../../chat/frame';
+import { ActButton } from '../../ui/Act';
 import { Json } from '../../ui/Json';
 import { Countdown } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
+import { useKeys } from '../../ui/useKeys';
 import css from './Chat.module.css';
 import { Why } from './Why';
 
+type Answer = 'allow' | 'allow_for_chat' | 'deny';
+
+interface ApprovalCardProps {
+  approval: Approval;
+  /** Whether keys decide it: the first of several. */
+  hasKeys: boolean;
+}
+
 /** A call that waits for a person, with exactly what it would be called with. */
-export function ApprovalCard({ approval }: { approval: Approval }) {
-  const decide = useAction('Deciding', (decision: 'allow' | 'allow_for_chat' | 'deny') =>
+export function ApprovalCard({ approval, hasKeys }: ApprovalCardProps) {
+  const here = useRef<HTMLDivElement>(null);
+  const [isDenying, setDenying] = useState(false);
+  const refusal = useRefusal('review');
+  const decide = useAction('Deciding', (decision: Answer) =>
     post(`/api/approvals/${approval.approval_id}`, { decision }),
   );
+  const isOpen = !decide.isPending && !decide.isSuccess && !isDenying;
+  useKeys(
+    here,
+    hasKeys && isOpen && refusal === undefined
+      ? { y: () => decide.mutate('allow'), c: () => decide.mutate('allow_for_chat'), n: () => setDenying(true) }
+      : {},
+  );
   return (
-    <div className={css.approval} role="alertdialog" aria-label={`May ${approval.tool_name} be called?`}>
+    <div className={css.approval} ref={here} role="alertdialog" aria-label={`May ${approval.tool_name} be called?`}>
       <header>
         <span>
           May <code>{approval.tool_name}</code> be called with exactly this?
@@ -28,23 +50,81 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       <div className={css.args} tabIndex={0} role="region" aria-label="Arguments">
         <Json value={approval.args} openTo={9} />
       </div>
+      {isDenying ? (
+        <Denial approval={approval} back={() => setDenying(false)} />
+      ) : (
+        <div className={css.buttons}>
+          <ActButton
+            needs="review"
+            size="xs"
+            color="green"
+            loading={decide.isPending}
+            onClick={() => decide.mutate('allow')}
+          >
+            Allow once{hasKeys ? <kbd>Y</kbd> : null}
+          </ActButton>
+          <ActButton
+            needs="review"
+            size="xs"
+            variant="default"
+            disabled={decide.isPending}
+            onClick={() => decide.mutate('allow_for_chat')}
+          >
+            Allow in this chat{hasKeys ? <kbd>C</kbd> : null}
+          </ActButton>
+          <ActButton
+            needs="review"
+            size="xs"
+            variant="subtle"
+            color="red"
+            disabled={decide.isPending}
+            onClick={() => setDenying(true)}
+          >
+            Deny…{hasKeys ? <kbd>N</kbd> : null}
+          </ActButton>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A denial, with the reason if there is one: it is the next message, so that the model reads it. */
+function Denial({ approval, back }: { approval: Approval; back: () => void }) {
+  const { approval_id, thread_id, tool_name } = approval;
+  const [reason, setReason] = useState('');
+  const deny = useAction('Denying', async () => {
+    await post(`/api/approvals/${approval_id}`, { decision: 'deny' });
+    const content = `I did not allow ${tool_name}: ${reason.trim()}`;
+    if (reason.trim()) await post(`/api/threads/${thread_id}/messages`, { content, if_busy: 'queue' });
+  });
+  const typed = (event: KeyboardEvent): void => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === 'Escape') back();
+    if (event.key !== 'Enter' || event.shiftKey) return;
+    event.preventDefault();
+    deny.mutate();
+  };
+  return (
+    <>
+      <Textarea
+        label="Why not"
+        description="Said to the model after this turn; it may stay empty."
+        autosize
+        minRows={1}
+        maxRows={6}
+        autoFocus
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+        onKeyDown={typed}
+      />
       <div className={css.buttons}>
-        <Button size="xs" color="green" loading={decide.isPending} onClick={() => decide.mutate('allow')}>
-          Allow once
-        </Button>
-        <Button size="xs" variant="default" disabled={decide.isPending} onClick={() => decide.mutate('allow_for_chat')}>
-          Allow in this chat
-        </Button>
-        <Button
-          size="xs"
-          variant="subtle"
-          color="red"
-          disabled={decide.isPending}
-          onClick={() => decide.mutate('deny')}
-        >
+        <ActButton needs="review" size="xs" color="red" loading={deny.isPending} onClick={() => deny.mutate()}>
           Deny
+        </ActButton>
+        <Button size="xs" variant="default" onClick={back}>
+          Back
         </Button>
       </div>
-    </div>
+    </>
   );
 }

@@ -7,6 +7,7 @@ import { Link, useNavigate, useParams } from 'react-router';
 import { get, patch, remove } from '../../api/client';
 import type { Answer, Thread } from '../../api/types';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
+import { HeadingLevel } from '../../ui/headings';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
 import { useAction } from '../../ui/useAction';
@@ -23,7 +24,9 @@ export default function Chat() {
   return (
     <div className={css.split} data-open={threadId === undefined ? undefined : true}>
       <Threads chosen={threadId} />
-      {threadId === undefined || threadId === 'new' ? <NewThread /> : <OneThread key={threadId} id={threadId} />}
+      <HeadingLevel value={2}>
+        {threadId === undefined || threadId === 'new' ? <NewThread /> : <OneThread key={threadId} id={threadId} />}
+      </HeadingLevel>
     </div>
   );
 }

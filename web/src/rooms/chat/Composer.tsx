@@ -1,17 +1,14 @@
 import { ActionIcon, Button, Select, Textarea, Tooltip } from '@mantine/core';
-import { useLocalStorage } from '@mantine/hooks';
 import { IconArrowUp, IconPlayerStopFilled } from '@tabler/icons-react';
 import { type KeyboardEvent, useRef } from 'react';
 import { useCapabilities } from '../../api/queries';
-import type { Body } from '../../api/types';
 import type { Mode } from '../../chat/frame';
+import { ActIcon } from '../../ui/Act';
 import { ProblemNote } from '../../ui/Note';
 import { draftOf, useDraft } from '../../ui/useDraft';
 import { useKeys } from '../../ui/useKeys';
 import css from './Chat.module.css';
-import { useRemembers } from './Memory';
-
-export type Message = Body<'POST /api/threads/{id}/messages'>;
+import { type Message, useMessage, useMode, useModel } from './settings';
 
 export const MODES: { value: Mode; label: string }[] = [
   { value: 'plan', label: 'Plan: no effects' },
@@ -31,6 +28,9 @@ interface ComposerProps {
   setTurnMode?: (mode: Mode) => void;
 }
 
+/** The name an unfinished message to a thread is kept under. */
+export const draftName = (thread: string): string => `message to ${thread}`;
+
 interface Draft {
   content: string;
   /** The reason the message was not taken. */
@@ -40,22 +40,15 @@ interface Draft {
 /** The field for messages. While a turn runs, a message waits for its end or interrupts it. */
 export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode }: ComposerProps) {
   const models = useCapabilities().data?.models ?? [];
-  const name = `message to ${thread}`;
+  const name = draftName(thread);
   const [{ content, refusal }, setDraft] = useDraft<Draft>(name, { content: '' });
-  const [model, setModel] = useLocalStorage({ key: 'consort.chat.model', defaultValue: '' });
-  const [mode, setMode] = useLocalStorage<Mode>({ key: 'consort.chat.mode', defaultValue: 'default' });
-  const [remembers] = useRemembers();
+  const [model, setModel] = useModel();
+  const [mode, setMode] = useMode();
+  const messageOf = useMessage();
   const here = useRef<HTMLDivElement>(null);
   const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
     if (!content.trim() || isSending) return;
-    const known = models.some(({ alias }) => alias === model);
-    const message: Message = {
-      content,
-      permission_mode: mode,
-      ...(known ? { model } : {}),
-      ...(ifBusy ? { if_busy: ifBusy } : {}),
-      ...(remembers ? { memory_enabled: true } : {}),
-    };
+    const message: Message = { ...messageOf(content), ...(ifBusy ? { if_busy: ifBusy } : {}) };
     setDraft({ content: '', refusal: undefined });
     send(message).catch((reason: unknown) => {
       // The refused message stands before the text typed meanwhile.
@@ -144,7 +137,8 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
               </ActionIcon>
             </Tooltip>
           ) : (
-            <ActionIcon
+            <ActIcon
+              needs="run"
               size={30}
               radius="xl"
               aria-label="Send"
@@ -153,7 +147,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
               onClick={() => submit()}
             >
               <IconArrowUp size={17} />
-            </ActionIcon>
+            </ActIcon>
           )}
         </div>
       </div>

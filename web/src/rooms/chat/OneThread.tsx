@@ -9,11 +9,14 @@ import type { Turn } from '../../chat/state';
 import { useThread } from '../../chat/useThread';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
+import { setDraft } from '../../ui/useDraft';
 import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
-import { Composer, type Message, MODES } from './Composer';
+import { Composer, draftName, MODES } from './Composer';
 import { Grants } from './Grants';
 import { JumpToLatest } from './JumpToLatest';
+import { type Message, useMessage } from './settings';
+import type { TurnDeeds } from './TurnActions';
 import { useSendMessage } from './useSendMessage';
 import { TurnView } from './TurnView';
 import { Turns, useQueued } from './Turns';
@@ -65,6 +68,15 @@ export function OneThread({ id }: { id: string }) {
     addQueued({ turnId, content: message.content });
     follow();
   });
+  const messageOf = useMessage();
+  const again = useAction('Asking again', (content: string) => send.mutateAsync(messageOf(content)));
+  const deeds: TurnDeeds = {
+    edit: (content) => {
+      setDraft(draftName(id), { content });
+      document.querySelector<HTMLElement>('textarea[aria-label="Message"]')?.focus();
+    },
+    again: again.mutate,
+  };
   const continueTurn = useAction('Continuing', () => post(`/api/threads/${id}/continue`));
   const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
   const setMode = useAction('Changing the mode', async (wanted: Mode) => {
@@ -106,6 +118,7 @@ export function OneThread({ id }: { id: string }) {
               <TurnView
                 key={turn.id}
                 turn={turn}
+                deeds={deeds}
                 continueTurn={turn === turns.at(-1) ? () => continueTurn.mutate() : undefined}
               />
             )}

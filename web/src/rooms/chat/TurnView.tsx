@@ -9,6 +9,7 @@ import { inOneLine, ToolCard, ToolPart } from '../../ui/ToolCard';
 import { ApprovalCard } from './ApprovalCard';
 import css from './Chat.module.css';
 import { Cost } from './Cost';
+import { TurnActions, type TurnDeeds } from './TurnActions';
 
 /** Puts a planned workflow on the canvas, where the thread is shown beside one. */
 export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefined>(undefined);
@@ -16,9 +17,11 @@ export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefi
 /** A person's message and everything that followed from it. */
 export const TurnView = memo(function TurnView({
   turn,
+  deeds,
   continueTurn,
 }: {
   turn: Turn;
+  deeds?: TurnDeeds;
   continueTurn?: (() => void) | undefined;
 }) {
   const isQuiet =
@@ -40,8 +43,8 @@ export const TurnView = memo(function TurnView({
             ) : null}
           </p>
         ) : null}
-        {turn.approvals.map((approval) => (
-          <ApprovalCard key={approval.approval_id} approval={approval} />
+        {turn.approvals.map((approval, position) => (
+          <ApprovalCard key={approval.approval_id} approval={approval} hasKeys={position === 0} />
         ))}
         {isQuiet ? (
           <div className={css.working} role="status">
@@ -50,7 +53,10 @@ export const TurnView = memo(function TurnView({
           </div>
         ) : null}
       </div>
-      {turn.cost ? <Cost cost={turn.cost} model={turn.model} /> : null}
+      <div className={css.end}>
+        {turn.cost ? <Cost cost={turn.cost} model={turn.model} /> : null}
+        {turn.isOver ? <TurnActions turn={turn} deeds={deeds} /> : null}
+      </div>
     </section>
   );
 });

@@ -1,5 +1,4 @@
 import { SegmentedControl, Skeleton, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import { useCapabilities } from '../../api/queries';
 import type { Capabilities } from '../../api/types';
 import { ProblemNote } from '../../ui/Note';
@@ -10,6 +9,7 @@ import { Options } from './Options';
 import { Overrides } from './Overrides';
 import { OwnTasks } from './OwnTasks';
 import { Request } from './Request';
+import { useKeptDraft } from './useKeptDraft';
 
 /** The page on which a run is composed, with the request it will be beside it. */
 export default function New() {
@@ -23,8 +23,7 @@ export default function New() {
 }
 
 function Composer({ capabilities }: { capabilities: Capabilities }) {
-  const [draft, setDraft] = useState(() => emptyDraft(capabilities));
-  const change = (changed: Partial<Draft>): void => setDraft((old) => ({ ...old, ...changed }));
+  const { draft, change, forget } = useKeptDraft(() => emptyDraft(capabilities));
   const hasEnsemble = capabilities.preconfiguredTasks.length > 0;
   return (
     <div className={css.columns}>
@@ -53,7 +52,7 @@ function Composer({ capabilities }: { capabilities: Capabilities }) {
         )}
         <Options draft={draft} change={change} />
       </div>
-      <Request request={toRequest(draft)} />
+      <Request request={toRequest(draft)} started={forget} clear={forget} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { Accordion, ActionIcon, Button, MultiSelect, Select, Switch, Textarea, TextInput } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { AgentFields } from '../../ui/AgentFields';
 import { ToolsField } from '../../ui/ToolsField';
 import { type OwnTask, ownTask } from './draft';
@@ -20,7 +20,12 @@ export function OwnTasks({ capabilities, draft, change }: PartProps) {
         .filter((task) => task.id !== id)
         .map((task) => ({ ...task, context: task.context.filter((other) => other !== id) })),
     });
-  const add = (): void => change({ tasks: [...tasks, ownTask(Math.max(0, ...tasks.map(({ id }) => id)) + 1)] });
+  const [added, setAdded] = useState<number>();
+  const add = (): void => {
+    const id = Math.max(0, ...tasks.map((task) => task.id)) + 1;
+    change({ tasks: [...tasks, ownTask(id)] });
+    setAdded(id);
+  };
   return (
     <>
       {tasks.length > 1 ? (
@@ -35,6 +40,7 @@ export function OwnTasks({ capabilities, draft, change }: PartProps) {
           key={task.id}
           task={task}
           position={position}
+          isNew={task.id === added}
           tasks={tasks}
           capabilities={capabilities}
           set={(changed) => set(task.id, changed)}
@@ -51,6 +57,8 @@ export function OwnTasks({ capabilities, draft, change }: PartProps) {
 interface TaskCardProps {
   task: OwnTask;
   position: number;
+  /** Whether it was just added, so that it is written at once. */
+  isNew: boolean;
   tasks: OwnTask[];
   capabilities: PartProps['capabilities'];
   set: (changed: Partial<OwnTask>) => void;
@@ -62,7 +70,7 @@ export const nameOf = (task: OwnTask, position: number): string => task.name || 
 const isNobody = ({ role, goal, background, mayDelegate }: OwnTask): boolean =>
   !role.trim() && Boolean(goal || background || mayDelegate);
 
-function TaskCard({ task, position, tasks, capabilities, set, remove }: TaskCardProps) {
+function TaskCard({ task, position, isNew, tasks, capabilities, set, remove }: TaskCardProps) {
   const others = tasks
     .map((other, at) => ({ value: String(other.id), label: nameOf(other, at) }))
     .filter(({ value }) => value !== String(task.id));
@@ -79,6 +87,7 @@ function TaskCard({ task, position, tasks, capabilities, set, remove }: TaskCard
       <Textarea
         label="What to do"
         required
+        autoFocus={isNew}
         autosize
         minRows={2}
         value={task.description}

@@ -5,17 +5,29 @@ import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
 import { post } from '../../api/client';
 import type { Accepted, Rehearsal, RunRequest } from '../../api/types';
+import { ActButton } from '../../ui/Act';
 import { ProblemNote } from '../../ui/Note';
 import css from './New.module.css';
 
+interface RequestProps {
+  request: RunRequest;
+  /** Called when the server has taken it. */
+  started: () => void;
+  /** Begins again with nothing. */
+  clear: () => void;
+}
+
 /** The request as it will be sent; the server can check it before. */
-export function Request({ request }: { request: RunRequest }) {
+export function Request({ request, started, clear }: RequestProps) {
   const navigate = useNavigate();
   const json = JSON.stringify(request, null, 2);
   const rehearse = useMutation({ mutationFn: () => post<Rehearsal>('/api/runs', { ...request, dryRun: true }) });
   const start = useMutation({
     mutationFn: () => post<Accepted>('/api/runs', request),
-    onSuccess: ({ runId }) => navigate(`/runs/${runId}/graph`),
+    onSuccess: ({ runId }) => {
+      started();
+      void navigate(`/runs/${runId}/graph`);
+    },
   });
   const error = start.error ?? rehearse.error;
   // The answers to another request do not hold for this one.
@@ -26,9 +38,14 @@ export function Request({ request }: { request: RunRequest }) {
   return (
     <aside className={css.side} aria-label="The request">
       <div className={css.actions}>
-        <Button leftSection={<IconPlayerPlay size={16} />} loading={start.isPending} onClick={() => start.mutate()}>
+        <ActButton
+          needs="run"
+          leftSection={<IconPlayerPlay size={16} />}
+          loading={start.isPending}
+          onClick={() => start.mutate()}
+        >
           Start the run
-        </Button>
+        </ActButton>
         <Button
           variant="default"
           leftSection={<IconChecklist size={16} />}
@@ -49,6 +66,9 @@ export function Request({ request }: { request: RunRequest }) {
             </Button>
           )}
         </CopyButton>
+        <Button variant="subtle" color="gray" onClick={clear}>
+          Start over
+        </Button>
       </div>
       {error ? <ProblemNote what="The server would refuse this" error={error} /> : null}
       {rehearse.data && !error ? <Plan plan={rehearse.data} /> : null}

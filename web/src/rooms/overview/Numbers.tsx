@@ -3,18 +3,20 @@ import { Link } from 'react-router';
 import { useApprovals, useServerStatus } from '../../api/queries';
 import type { RunRow } from '../../api/types';
 import { useOpenReviews } from '../../review/useHeld';
+import { shownStatus } from '../../ui/Status';
 import { useNow } from '../../ui/useNow';
 import css from './Overview.module.css';
 
 const DAY_MS = 86_400_000;
 
-/** The runs that run, wait, queue and have failed, each as a number that leads to them. */
+/** The runs that are at work, wait, queue and have failed, each as a number that leads to them. */
 export function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[] }) {
   const reviews = useOpenReviews().total;
   const approvals = useApprovals().data?.approvals ?? [];
   const waiting = reviews + approvals.length;
   const queued = useServerStatus().data?.queueDepth ?? 0;
-  const running = active.filter((run) => run.status === 'RUNNING');
+  const running = active.filter((run) => shownStatus(run) === 'RUNNING');
+  const paused = active.filter((run) => shownStatus(run) === 'PAUSED').length;
   const clock = useNow();
   const now = running
     .map(({ currentTask }) => currentTask?.name)
@@ -30,7 +32,7 @@ export function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[]
         tone={running.length > 0 ? 'running' : undefined}
         value={running.length}
       >
-        {now || 'nothing just now'}
+        {[now, ...(paused > 0 ? [`${paused} paused`] : [])].filter(Boolean).join(', ') || 'nothing just now'}
       </Figure>
       <Figure
         to={reviews === 0 && approvals[0] ? `/chat/${approvals[0].thread_id}` : '/reviews'}

@@ -3,6 +3,7 @@ import { IconActivity, IconPlus } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { useRuns, useTurns } from '../../api/queries';
 import type { RunRow } from '../../api/types';
+import { ActLink } from '../../ui/Act';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { RunTable } from '../runs/RunTable';
@@ -25,9 +26,9 @@ export default function Overview() {
     <Page
       title="Overview"
       actions={
-        <Button component={Link} to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">
+        <ActLink needs="run" to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">
           New run
-        </Button>
+        </ActLink>
       }
     >
       {error ? <ProblemNote what="The runs could not be read" error={error} /> : null}
@@ -66,9 +67,9 @@ function Welcome() {
           here.
         </p>
         <div className={css.begin}>
-          <Button component={Link} to="/runs/new" size="xs">
+          <ActLink needs="run" to="/runs/new" size="xs">
             Start a run
-          </Button>
+          </ActLink>
           <Button component={Link} to="/chat/new" size="xs" variant="default">
             Ask something
           </Button>

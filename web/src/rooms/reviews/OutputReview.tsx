@@ -1,11 +1,14 @@
 import { Button, Textarea } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { useRefusal } from '../../api/me';
 import { useSettled } from '../../review/useHeld';
+import { ActButton } from '../../ui/Act';
 import { Diff } from '../../ui/Diff';
 import { Json, parsed } from '../../ui/Json';
 import { Markdown } from '../../ui/Markdown';
 import { useDraft } from '../../ui/useDraft';
 import { useKeys } from '../../ui/useKeys';
+import { Earlier } from './Earlier';
 import { Ending } from './Ending';
 import type { DecidingProps } from './OneReview';
 import css from './Reviews.module.css';
@@ -21,6 +24,7 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
     feedback: '',
   });
   const [isEnding, setEnding] = useState(false);
+  const refusal = useRefusal('review');
   const isSettled = useSettled();
   const isBefore = review.timing === 'BEFORE_EXECUTION';
   const isReading = mode === 'reading' && !isEnding;
@@ -29,7 +33,7 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
   const end = (): void => setEnding(true);
   useKeys(
     here,
-    isReading && isSettled
+    isReading && isSettled && refusal === undefined
       ? { a: approve, r: () => enter('rejecting'), x: end, ...(isBefore ? {} : { e: () => enter('editing') }) }
       : {},
   );
@@ -53,6 +57,7 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
         {review.taskDescription}
       </p>
       {isBefore || mode === 'editing' ? null : <Output text={review.taskOutput} />}
+      {isBefore || mode === 'editing' ? null : <Earlier review={review} />}
       {mode === 'editing' ? (
         <>
           <Textarea
@@ -89,20 +94,20 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
         <div className={css.actions}>
           {isReading ? (
             <>
-              <Button color="green" disabled={!isSettled} onClick={approve}>
+              <ActButton needs="review" color="green" disabled={!isSettled} onClick={approve}>
                 Approve<kbd>A</kbd>
-              </Button>
+              </ActButton>
               {isBefore ? null : (
-                <Button variant="default" disabled={!isSettled} onClick={() => enter('editing')}>
+                <ActButton needs="review" variant="default" disabled={!isSettled} onClick={() => enter('editing')}>
                   Edit<kbd>E</kbd>
-                </Button>
+                </ActButton>
               )}
-              <Button variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>
+              <ActButton needs="review" variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>
                 Reject<kbd>R</kbd>
-              </Button>
-              <Button variant="subtle" color="red" disabled={!isSettled} onClick={end}>
+              </ActButton>
+              <ActButton needs="review" variant="subtle" color="red" disabled={!isSettled} onClick={end}>
                 End the run here<kbd>X</kbd>
-              </Button>
+              </ActButton>
             </>
           ) : (
             <Submitting mode={mode} isReady={isReady && isSettled} submit={submit} back={() => enter('reading')} />
@@ -123,10 +128,15 @@ interface SubmittingProps {
 function Submitting({ mode, isReady, submit, back }: SubmittingProps): ReactNode {
   return (
     <>
-      <Button disabled={!isReady} {...(mode === 'rejecting' ? { color: 'red' } : {})} onClick={submit}>
+      <ActButton
+        needs="review"
+        disabled={!isReady}
+        {...(mode === 'rejecting' ? { color: 'red' } : {})}
+        onClick={submit}
+      >
         {mode === 'editing' ? 'Approve as edited' : 'Reject and run again'}
         <kbd>Ctrl ↵</kbd>
-      </Button>
+      </ActButton>
       <Button variant="default" onClick={back}>
         Back<kbd>Esc</kbd>
       </Button>

@@ -1,6 +1,7 @@
-import { Button, Textarea } from '@mantine/core';
+import { Textarea } from '@mantine/core';
 import { type KeyboardEvent, useEffect, useState } from 'react';
 import { useSettled } from '../../review/useHeld';
+import { ActButton } from '../../ui/Act';
 import { useDraft } from '../../ui/useDraft';
 import { Ending } from './Ending';
 import type { DecidingProps } from './OneReview';
@@ -29,9 +30,9 @@ export function Question({ review, send, writing }: DecidingProps) {
       {options.length > 0 ? (
         <div className={css.options}>
           {options.map((option) => (
-            <Button key={option} variant="light" disabled={!isSettled} onClick={() => answer(option)}>
+            <ActButton needs="review" key={option} variant="light" disabled={!isSettled} onClick={() => answer(option)}>
               {option}
-            </Button>
+            </ActButton>
           ))}
         </div>
       ) : null}
@@ -51,15 +52,20 @@ export function Question({ review, send, writing }: DecidingProps) {
         <Ending end={() => send({ decision: 'EXIT_EARLY' })} back={() => setEnding(false)} />
       ) : (
         <div className={css.actions}>
-          <Button disabled={!isReady} onClick={() => answer(text)}>
+          <ActButton needs="review" disabled={!isReady} onClick={() => answer(text)}>
             Answer<kbd>Ctrl ↵</kbd>
-          </Button>
-          <Button variant="default" disabled={!isSettled} onClick={() => send({ decision: 'CONTINUE' })}>
+          </ActButton>
+          <ActButton
+            needs="review"
+            variant="default"
+            disabled={!isSettled}
+            onClick={() => send({ decision: 'CONTINUE' })}
+          >
             Just go on
-          </Button>
-          <Button variant="subtle" color="red" disabled={!isSettled} onClick={() => setEnding(true)}>
+          </ActButton>
+          <ActButton needs="review" variant="subtle" color="red" disabled={!isSettled} onClick={() => setEnding(true)}>
             End the run here
-          </Button>
+          </ActButton>
         </div>
       )}
     </>

@@ -1,16 +1,19 @@
 import { type HotkeyItem, useHotkeys } from '@mantine/hooks';
 import { IconChevronLeft, IconMailCheck } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
+import { useRuns } from '../../api/queries';
 import type { Review } from '../../api/types';
 import { useOpenReviews } from '../../review/useHeld';
 import { shortId } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
+import { runName } from '../../ui/runName';
 import { Ago, Countdown } from '../../ui/Time';
 import { useNow } from '../../ui/useNow';
 import { OneReview } from './OneReview';
 import css from './Reviews.module.css';
+import { Several } from './Several';
 
 /** A deadline this near is urgent. */
 const SOON_MS = 60_000;
@@ -21,6 +24,7 @@ export default function Reviews() {
   const navigate = useNavigate();
   const { reviews: open, total, error } = useOpenReviews();
   const reviews = open ?? [];
+  const nameOf = useRunNames();
   const [isWriting, setWriting] = useState(false);
   const chosen =
     reviews.find((review) => review.reviewId === reviewId) ?? (reviewId === undefined ? reviews[0] : undefined);
@@ -48,10 +52,11 @@ export default function Reviews() {
         <header>
           <h1>Reviews</h1>
           <span role="status">{open ? `${total} waiting` : ''}</span>
+          <Several reviews={reviews} nameOf={nameOf} />
         </header>
         <ul>
           {reviews.map((review) => (
-            <Entry key={review.reviewId} review={review} isChosen={review === chosen} />
+            <Entry key={review.reviewId} review={review} run={nameOf(review)} isChosen={review === chosen} />
           ))}
         </ul>
         <div className={css.keys} aria-hidden>
@@ -101,15 +106,30 @@ export default function Reviews() {
   );
 }
 
-function Entry({ review, isChosen }: { review: Review; isChosen: boolean }) {
+const WORDS: Record<Review['timing'], string> = {
+  BEFORE_EXECUTION: 'Gate',
+  DURING_EXECUTION: 'Question',
+  AFTER_EXECUTION: 'Review',
+};
+
+/** The name of the run a review belongs to. */
+function useRunNames(): (review: Review) => string {
+  const runs = useRuns('status=RUNNING&limit=500').data?.runs;
+  const names = useMemo(() => new Map(runs?.map((run) => [run.runId, runName(run)])), [runs]);
+  return ({ runId }) => names.get(runId) ?? `run ${shortId(runId)}`;
+}
+
+function Entry({ review, run, isChosen }: { review: Review; run: string; isChosen: boolean }) {
   const now = useNow();
   const soon = review.expiresAt ? Date.parse(review.expiresAt) - now < SOON_MS : false;
   return (
     <li>
       <Link className={css.entry} to={`/reviews/${review.reviewId}`} aria-current={isChosen}>
         <strong>{review.prompt ?? review.taskName ?? review.taskDescription}</strong>
+        <span className={css.run}>{run}</span>
+        {review.taskOutput ? <span className={css.glimpse}>{review.taskOutput.slice(0, 160)}</span> : null}
         <span>
-          <span>run {shortId(review.runId)}</span>
+          <span>{WORDS[review.timing]}</span>
           <Ago at={review.createdAt} />
           <span className={soon ? css.soon : undefined}>
             {review.expiresAt ? (

@@ -1,6 +1,7 @@
-import { ActionIcon, Button, Group, Menu } from '@mantine/core';
+import { ActionIcon, Group, Menu } from '@mantine/core';
 import { useClipboard, useDisclosure } from '@mantine/hooks';
 import {
+  IconArrowsDiff,
   IconDots,
   IconDownload,
   IconGitFork,
@@ -14,10 +15,11 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useNavigate } from 'react-router';
+import { Link, useNavigate } from 'react-router';
 import { download, post, remove } from '../../api/client';
 import type { Accepted, CancelMode, RunDetail } from '../../api/types';
 import type { RunState } from '../../run/state';
+import { ActButton, ActItem } from '../../ui/Act';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { useAction } from '../../ui/useAction';
 import { RepeatDialog } from './RepeatDialog';
@@ -57,7 +59,8 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
   return (
     <Group gap={6} wrap="nowrap">
       {active && !run.paused ? (
-        <Button
+        <ActButton
+          needs="run"
           size="xs"
           variant="default"
           leftSection={<IconPlayerPause size={15} />}
@@ -65,21 +68,23 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
           onClick={() => pause.mutate()}
         >
           Pause
-        </Button>
+        </ActButton>
       ) : null}
       {active && run.paused ? (
-        <Button
+        <ActButton
+          needs="run"
           size="xs"
           leftSection={<IconPlayerPlay size={15} />}
           loading={resume.isPending}
           onClick={() => resume.mutate()}
         >
           Resume
-        </Button>
+        </ActButton>
       ) : null}
       {active ? <Cancel run={run} /> : null}
       {failed ? (
-        <Button
+        <ActButton
+          needs="run"
           size="xs"
           variant="default"
           leftSection={<IconRefresh size={15} />}
@@ -88,7 +93,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
           onClick={() => retry.mutate()}
         >
           Retry
-        </Button>
+        </ActButton>
       ) : null}
       <Menu>
         <Menu.Target>
@@ -99,23 +104,26 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
         <Menu.Dropdown>
           {active ? (
             <>
-              <Menu.Item leftSection={<IconMessageForward size={15} />} onClick={inject.open}>
+              <ActItem needs="run" leftSection={<IconMessageForward size={15} />} onClick={inject.open}>
                 Tell a task something
-              </Menu.Item>
-              <Menu.Item leftSection={<IconSwitchHorizontal size={15} />} onClick={switchModel.open}>
+              </ActItem>
+              <ActItem needs="run" leftSection={<IconSwitchHorizontal size={15} />} onClick={switchModel.open}>
                 Switch the model
-              </Menu.Item>
+              </ActItem>
               <Menu.Divider />
             </>
           ) : null}
-          <Menu.Item leftSection={<IconGitFork size={15} />} onClick={() => setRepeating('fork')}>
+          <ActItem needs="run" leftSection={<IconGitFork size={15} />} onClick={() => setRepeating('fork')}>
             Fork: a new run from here
-          </Menu.Item>
+          </ActItem>
           {failed ? (
-            <Menu.Item leftSection={<IconRefresh size={15} />} onClick={() => setRepeating('retry')}>
-              Retry with changes
-            </Menu.Item>
+            <ActItem needs="run" leftSection={<IconRefresh size={15} />} onClick={() => setRepeating('retry')}>
+              Retry with…
+            </ActItem>
           ) : null}
+          <Menu.Item component={Link} to={compareWith(detail)} leftSection={<IconArrowsDiff size={15} />}>
+            Compare with {detail.retryOf || detail.forkedFrom ? 'the run it was made of' : 'another run'}
+          </Menu.Item>
           <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => trace.mutate()}>
             Download the trace
           </Menu.Item>
@@ -123,9 +131,9 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
             Copy the link to this page
           </Menu.Item>
           {active ? null : (
-            <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={confirm.open}>
+            <ActItem needs="run" color="red" leftSection={<IconTrash size={15} />} onClick={confirm.open}>
               Delete the run
-            </Menu.Item>
+            </ActItem>
           )}
         </Menu.Dropdown>
       </Menu>
@@ -145,6 +153,12 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
   );
 }
 
+/** The comparison with the run it was made of, which comes first, or with one that is chosen there. */
+function compareWith({ runId, retryOf, forkedFrom }: RunDetail): string {
+  const before = retryOf ?? forkedFrom?.runId;
+  return before ? `/compare?a=${before}&b=${runId}` : `/compare?a=${runId}`;
+}
+
 function Cancel({ run }: { run: RunState }) {
   const cancel = useAction('Cancelling', (mode: CancelMode) => post(`/api/runs/${run.runId}/cancel`, { mode }));
   const order = MODES.findIndex(({ mode }) => mode === run.cancel);
@@ -153,18 +167,29 @@ function Cancel({ run }: { run: RunState }) {
   return (
     <Menu>
       <Menu.Target>
-        <Button size="xs" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending}>
+        <ActButton
+          needs="run"
+          size="xs"
+          variant="default"
+          leftSection={<IconPlayerStop size={15} />}
+          loading={cancel.isPending}
+        >
           {run.cancel ? 'Stop sooner' : 'Cancel'}
-        </Button>
+        </ActButton>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>Stop this run</Menu.Label>
         {stronger.map(({ mode, title, means }) => (
-          <Menu.Item key={mode} {...(mode === 'now' ? { color: 'red' } : {})} onClick={() => cancel.mutate(mode)}>
+          <ActItem
+            needs="run"
+            key={mode}
+            {...(mode === 'now' ? { color: 'red' } : {})}
+            onClick={() => cancel.mutate(mode)}
+          >
             {title}
             <br />
             <small>{means}</small>
-          </Menu.Item>
+          </ActItem>
         ))}
       </Menu.Dropdown>
     </Menu>

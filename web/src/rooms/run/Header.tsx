@@ -1,24 +1,32 @@
 import { Link } from 'react-router';
+import { connections } from '../../api/connections';
 import type { RunDetail } from '../../api/types';
 import { runActivity } from '../../run/activity';
 import type { RunState } from '../../run/state';
+import { useStore } from '../../store/store';
 import { count, money, shortId, tagText } from '../../ui/format';
-import { ReviewButton } from '../../ui/ReviewButton';
+import { runName } from '../../ui/runName';
 import { shownStatus, StatusPill } from '../../ui/Status';
-import { Ago, Countdown, Duration } from '../../ui/Time';
+import { Ago, Duration } from '../../ui/Time';
 import { Controls } from './Controls';
+import { NowLine } from './NowLine';
 import css from './Run.module.css';
 
 /** The name, current step and usage of the run, with its controls. */
-export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
+export function Header({ run, detail, isReplayed }: { run: RunState; detail: RunDetail; isReplayed: boolean }) {
+  const isLost = useStore(connections).state === 'lost' && !run.endedAt;
   return (
     <header className={css.head} style={{ borderBottom: 0 }}>
       <div className={css.top}>
         <div className={css.crumbs}>
           <Link to="/runs">Runs</Link>
           <span aria-hidden>/</span>
-          <h1>{run.ensemble || 'Composed run'}</h1>
+          <h1 className={css.title} title={detail.title}>
+            {runName(detail)}
+          </h1>
+          {detail.title && run.ensemble ? <span>{run.ensemble}</span> : null}
           <code title={run.runId}>{shortId(run.runId)}</code>
+          {isLost ? <span className={css.stale}>Last seen:</span> : null}
           <StatusPill
             status={shownStatus({
               ...run,
@@ -33,9 +41,10 @@ export function Header({ run, detail }: { run: RunState; detail: RunDetail }) {
             </span>
           ))}
         </div>
-        <Controls run={run} detail={detail} />
+        {isReplayed ? <span className={css.stale}>As it was</span> : <Controls run={run} detail={detail} />}
       </div>
-      <NowLine run={run} detail={detail} />
+      <NowLine run={run} detail={detail} isReplayed={isReplayed} />
+      <Inputs inputs={detail.inputs} />
       <Stats run={run} detail={detail} />
     </header>
   );
@@ -57,21 +66,19 @@ function Origin({ detail: { retryOf, forkedFrom } }: { detail: RunDetail }) {
 
 const isWaiting = (run: RunState): boolean => run.reviews.size > 0 && runActivity(run).reviewId !== undefined;
 
-function NowLine({ run, detail }: { run: RunState; detail: RunDetail }) {
-  const { text, tone, until, reviewId } = runActivity(run, detail);
+/** The values the run was started with. */
+function Inputs({ inputs }: { inputs: RunDetail['inputs'] }) {
+  const entries = Object.entries(inputs);
+  if (entries.length === 0) return null;
   return (
-    <div className={css.now}>
-      <span className={css.nowText} data-tone={tone} role="status">
-        {text}
-        {until ? (
-          <>
-            {' '}
-            · <Countdown to={until} />
-          </>
-        ) : null}
-      </span>
-      {reviewId ? <ReviewButton id={reviewId} size="compact-sm" variant="light" /> : null}
-    </div>
+    <dl className={css.inputs} aria-label="Inputs">
+      {entries.map(([name, value]) => (
+        <div key={name} title={value}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -1,5 +1,5 @@
 import { Button, Progress, Skeleton } from '@mantine/core';
-import { IconGhost } from '@tabler/icons-react';
+import { IconGhost, IconHistory } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
 import { Link, Navigate, NavLink, useParams } from 'react-router';
 import { Problem } from '../../api/client';
@@ -8,11 +8,15 @@ import type { RunDetail } from '../../api/types';
 import type { RunState } from '../../run/state';
 import { WINDOW_MAX } from '../../run/store';
 import { useRun } from '../../run/useRun';
-import { count, shortId } from '../../ui/format';
+import { count } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
+import { runName } from '../../ui/runName';
+import { FrozenNow } from '../../ui/useNow';
 import { Header } from './Header';
+import { ReplayBar } from './ReplayBar';
 import css from './Run.module.css';
+import { AT, type Replaying, useReplaying } from './useReplaying';
 
 export interface TabProps {
   run: RunState;
@@ -37,40 +41,76 @@ function OneRun({ runId, tab }: { runId: string; tab: keyof typeof TABS }) {
   const { run, detail: opened, problem, progress, extending, extend } = useRun(runId);
   const fresh = useRunDetail(runId, run !== undefined && !run.endedAt).data;
   const detail = fresh ?? opened;
-  useTitle(run ? `${run.ensemble || 'Run'} ${shortId(runId)}` : 'Run');
+  const replaying = useReplaying(runId, run?.next ?? 0);
+  useTitle(detail ? runName(detail) : 'Run');
   if (problem) return <Refused problem={problem} runId={runId} />;
   if (!run || !detail) return <Opening progress={progress} />;
   const View = TABS[tab].view;
+  const shown = replaying.run ?? run;
+  return (
+    <div className={css.page}>
+      <FrozenNow value={replaying.run ? Date.parse(replaying.run.at) : undefined}>
+        <Header run={shown} detail={detail} isReplayed={replaying.run !== undefined} />
+        <Tabs run={shown} replaying={replaying} />
+        {replaying.replay && replaying.at !== undefined ? (
+          <ReplayBar
+            replay={replaying.replay}
+            at={replaying.at}
+            total={run.next}
+            go={replaying.go}
+            close={replaying.close}
+          />
+        ) : null}
+        {shown.first > 0 && tab !== 'events' && tab !== 'outputs' ? (
+          <Older run={run} extending={extending} extend={extend} />
+        ) : null}
+        <div className={css.body}>
+          <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={200} />}>
+            <View run={shown} detail={detail} />
+          </Suspense>
+        </div>
+      </FrozenNow>
+    </div>
+  );
+}
+
+/** The views of the run; a replay goes on from one to another. */
+function Tabs({ run, replaying }: { run: RunState; replaying: Replaying }) {
   const counts: Partial<Record<string, number>> = {
     outputs: run.tasks.filter((task) => task.output !== undefined).length,
     events: run.next,
   };
+  const search = (path: string): string => {
+    const params = new URLSearchParams(path === 'conversation' ? location.search : '');
+    if (replaying.at !== undefined) params.set(AT, String(replaying.at));
+    return params.toString();
+  };
   return (
-    <div className={css.page}>
-      <Header run={run} detail={detail} />
-      <nav className={css.head} aria-label="Views of the run" style={{ paddingTop: 0 }}>
-        <div className={css.tabs}>
-          {Object.entries(TABS).map(([path, { name }]) => (
-            <NavLink
-              key={path}
-              to={{ pathname: `/runs/${runId}/${path}`, search: path === 'conversation' ? location.search : '' }}
-              className={css.tab ?? ''}
-            >
-              {name}
-              {counts[path] === undefined ? null : <small>{count(counts[path])}</small>}
-            </NavLink>
-          ))}
-        </div>
-      </nav>
-      {run.first > 0 && tab !== 'events' && tab !== 'outputs' ? (
-        <Older run={run} extending={extending} extend={extend} />
-      ) : null}
-      <div className={css.body}>
-        <Suspense fallback={<Skeleton m={20} w="calc(100% - 40px)" height={200} />}>
-          <View run={run} detail={detail} />
-        </Suspense>
+    <nav className={css.head} aria-label="Views of the run" style={{ paddingTop: 0 }}>
+      <div className={css.tabs}>
+        {Object.entries(TABS).map(([path, { name }]) => (
+          <NavLink
+            key={path}
+            to={{ pathname: `/runs/${run.runId}/${path}`, search: search(path) }}
+            className={css.tab ?? ''}
+          >
+            {name}
+            {counts[path] === undefined ? null : <small>{count(counts[path])}</small>}
+          </NavLink>
+        ))}
+        {replaying.at === undefined ? (
+          <Button
+            className={css.replayButton ?? ''}
+            size="compact-sm"
+            variant="subtle"
+            leftSection={<IconHistory size={15} />}
+            onClick={() => replaying.go(0)}
+          >
+            Replay
+          </Button>
+        ) : null}
       </div>
-    </div>
+    </nav>
   );
 }
 

@@ -5,7 +5,9 @@ import { Link } from 'react-router';
 import { isOver } from '../../run/frame';
 import { activityText } from '../../run/activity';
 import type { RunState, Task } from '../../run/state';
+import { ActButton } from '../../ui/Act';
 import { count, money } from '../../ui/format';
+import { HeadingLevel } from '../../ui/headings';
 import { Json } from '../../ui/Json';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
@@ -38,9 +40,15 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
           Conversation
         </Button>
         {isOver(task.status) || run.endedAt ? null : (
-          <Button size="xs" variant="default" leftSection={<IconMessageForward size={15} />} onClick={inject.open}>
+          <ActButton
+            needs="run"
+            size="xs"
+            variant="default"
+            leftSection={<IconMessageForward size={15} />}
+            onClick={inject.open}
+          >
             Tell it something
-          </Button>
+          </ActButton>
         )}
       </Group>
       {task.description ? <p className={css.text}>{task.description}</p> : null}
@@ -106,7 +114,9 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         <div className={css.section}>
           <h3>Output{task.isCut ? ', cut at the output limit' : ''}</h3>
           <div className={css.output} tabIndex={0} role="region" aria-label="Output">
-            {task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}
+            <HeadingLevel value={4}>
+              {task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}
+            </HeadingLevel>
           </div>
         </div>
       )}

@@ -2,17 +2,41 @@ import { Link } from 'react-router';
 import type { RunRow, WaitingFor } from '../../api/types';
 import { errorText } from '../../run/words';
 import { count, duration, money, shortId, tagText } from '../../ui/format';
+import { runName } from '../../ui/runName';
 import { shownStatus, StatusPill, statusTone } from '../../ui/Status';
 import { Ago, Duration } from '../../ui/Time';
 import css from './Runs.module.css';
 
+/** The runs a person has selected, where runs can be. */
+export interface Selection {
+  ids: ReadonlySet<string>;
+  set: (ids: ReadonlySet<string>) => void;
+}
+
+interface RunTableProps {
+  runs: RunRow[];
+  selection?: Selection;
+}
+
 /** Runs, one in a row, each a link to its page. */
-export function RunTable({ runs }: { runs: RunRow[] }) {
+export function RunTable({ runs, selection }: RunTableProps) {
+  const isAll = selection !== undefined && runs.every(({ runId }) => selection.ids.has(runId));
   return (
     <table className={css.table}>
       <thead>
         <tr>
-          <th scope="col">Status</th>
+          <th scope="col">
+            {selection ? (
+              <input
+                type="checkbox"
+                className={css.check}
+                aria-label="Select all runs of this page"
+                checked={isAll}
+                onChange={() => selection.set(new Set(isAll ? [] : runs.map(({ runId }) => runId)))}
+              />
+            ) : null}
+            Status
+          </th>
           <th scope="col">Run</th>
           <th scope="col">Tasks</th>
           <th scope="col">Now</th>
@@ -32,25 +56,32 @@ export function RunTable({ runs }: { runs: RunRow[] }) {
       </thead>
       <tbody>
         {runs.map((run) => (
-          <Row key={run.runId} run={run} />
+          <Row key={run.runId} run={run} selection={selection} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Row({ run }: { run: RunRow }) {
+function Row({ run, selection }: { run: RunRow; selection: Selection | undefined }) {
   const cost = run.costEstimate;
   return (
-    <tr>
+    <tr data-selected={selection?.ids.has(run.runId) || undefined}>
       <td>
-        <StatusPill status={shownStatus(run)} />
+        <div className={css.first}>
+          {selection ? <Check run={run} selection={selection} /> : null}
+          <StatusPill status={shownStatus(run)} />
+        </div>
       </td>
       <td>
-        <Link className={css.name} to={`/runs/${run.runId}`}>
-          {run.ensemble || 'Composed'}
-          <span className={css.id}>{shortId(run.runId)}</span>
+        <Link className={css.name} to={`/runs/${run.runId}`} title={run.title}>
+          {runName(run)}
         </Link>
+        <div className={css.about}>
+          <span>{run.ensemble || 'Composed'}</span>
+          <span className={css.id}>{shortId(run.runId)}</span>
+          {run.outputPreview ? <span className={css.preview}>{run.outputPreview}</span> : null}
+        </div>
         <Tags tags={run.tags} />
       </td>
       <td>
@@ -72,6 +103,23 @@ function Row({ run }: { run: RunRow }) {
         <Ago at={run.startedAt} />
       </td>
     </tr>
+  );
+}
+
+function Check({ run: { runId, ...run }, selection: { ids, set } }: { run: RunRow; selection: Selection }) {
+  const toggle = (): void => {
+    const next = new Set(ids);
+    if (!next.delete(runId)) next.add(runId);
+    set(next);
+  };
+  return (
+    <input
+      type="checkbox"
+      className={css.check}
+      aria-label={`Select ${runName({ runId, ...run })}, ${shortId(runId)}`}
+      checked={ids.has(runId)}
+      onChange={toggle}
+    />
   );
 }
 

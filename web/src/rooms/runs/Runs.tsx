@@ -1,68 +1,70 @@
-import { Button, Select, Skeleton, TagsInput } from '@mantine/core';
+import { Button, Skeleton } from '@mantine/core';
 import { IconPlayerPlay, IconPlus, IconSearchOff } from '@tabler/icons-react';
-import { Link, useSearchParams } from 'react-router';
+import { useState } from 'react';
+import { useSearchParams } from 'react-router';
 import { useRuns } from '../../api/queries';
+import { ActLink } from '../../ui/Act';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
-import { type Filters, PAGE_SIZE, readFilters, toQuery, writeFilters } from './filters';
+import { useNow } from '../../ui/useNow';
+import { Bulk } from './Bulk';
+import { FilterBar } from './FilterBar';
+import {
+  chosen,
+  type Filters,
+  isFiltered,
+  isLocal,
+  LOOKED_THROUGH,
+  PAGE_SIZE,
+  readFilters,
+  toQuery,
+  writeFilters,
+} from './filters';
 import css from './Runs.module.css';
 import { RunTable } from './RunTable';
 
-const STATUSES = [
-  { value: '', label: 'Any status' },
-  { value: 'RUNNING', label: 'Running' },
-  { value: 'ACCEPTED', label: 'Queued' },
-  { value: 'COMPLETED', label: 'Completed' },
-  { value: 'FAILED', label: 'Failed' },
-  { value: 'CANCELLED', label: 'Cancelled' },
-];
+const NONE: ReadonlySet<string> = new Set();
 
 export default function Runs() {
   const [params, setParams] = useSearchParams();
   const filters = readFilters(params);
   const { data, error } = useRuns(toQuery(filters));
-  const change = (changed: Partial<Filters>): void => setParams(writeFilters({ ...filters, page: 1, ...changed }));
-  const filtered = filters.status !== '' || filters.tags.length > 0;
+  const [ids, setIds] = useState(NONE);
+  const now = useNow();
+  const change = (changed: Partial<Filters>): void =>
+    // A word is typed letter by letter; going back should not take it away letter by letter.
+    setParams(writeFilters({ ...filters, page: 1, ...changed }), { replace: 'text' in changed });
+  const found = data && isLocal(filters) ? chosen(data.runs, filters, now) : undefined;
+  const total = found?.length ?? data?.total ?? 0;
+  const runs = found ? found.slice((filters.page - 1) * PAGE_SIZE, filters.page * PAGE_SIZE) : (data?.runs ?? []);
+  const counted = `${total} ${total === 1 ? 'run' : 'runs'}`;
+  const isCut = found !== undefined && data !== undefined && data.total > data.runs.length;
   return (
     <Page
       title="Runs"
       actions={
-        <Button component={Link} to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">
+        <ActLink needs="run" to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">
           New run
-        </Button>
+        </ActLink>
       }
     >
-      <div className={css.filters}>
-        <Select
-          aria-label="Status"
-          size="xs"
-          w={120}
-          data={STATUSES}
-          value={filters.status}
-          allowDeselect={false}
-          onChange={(status) => change({ status: status ?? '' })}
-        />
-        <TagsInput
-          className={css.tagFilter}
-          aria-label="Tags"
-          size="xs"
-          placeholder={filters.tags.length > 0 ? '' : 'Tag, as name:value'}
-          value={filters.tags}
-          onChange={(tags) => change({ tags })}
-        />
-        <span role="status">{data ? `${data.total} ${data.total === 1 ? 'run' : 'runs'}` : ''}</span>
-      </div>
+      <FilterBar
+        filters={filters}
+        change={change}
+        counted={data ? `${counted}${isCut ? ` among the newest ${LOOKED_THROUGH}` : ''}` : ''}
+      />
+      <Bulk selected={(data?.runs ?? []).filter(({ runId }) => ids.has(runId))} clear={() => setIds(NONE)} />
       {error ? <ProblemNote what="The runs could not be listed" error={error} /> : null}
-      {data && data.runs.length > 0 ? (
+      {runs.length > 0 ? (
         <Card>
-          <RunTable runs={data.runs} />
+          <RunTable runs={runs} selection={{ ids, set: setIds }} />
         </Card>
       ) : null}
-      {data?.runs.length === 0 ? <Card>{filtered ? <NoMatch clear={() => setParams({})} /> : <NoRuns />}</Card> : null}
-      {!data && !error ? <Skeleton height={240} radius={10} /> : null}
-      {data && data.total > PAGE_SIZE ? (
-        <Pages filters={filters} total={data.total} go={(page) => change({ page })} />
+      {data && runs.length === 0 ? (
+        <Card>{isFiltered(filters) ? <NoMatch clear={() => setParams({})} /> : <NoRuns />}</Card>
       ) : null}
+      {!data && !error ? <Skeleton height={240} radius={10} /> : null}
+      {data && total > PAGE_SIZE ? <Pages filters={filters} total={total} go={(page) => change({ page })} /> : null}
     </Page>
   );
 }
@@ -73,9 +75,9 @@ function NoRuns() {
       <p>
         A run is an ensemble at work. Start one here, with <code>consort run</code>, or by <code>POST /api/runs</code>.
       </p>
-      <Button component={Link} to="/runs/new" size="xs" mt={6}>
+      <ActLink needs="run" to="/runs/new" size="xs" mt={6}>
         Start a run
-      </Button>
+      </ActLink>
     </Empty>
   );
 }

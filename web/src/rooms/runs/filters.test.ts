@@ -1,11 +1,78 @@
 import { describe, expect, it } from 'vitest';
-import { readFilters, toQuery, writeFilters } from './filters';
+import type { RunRow } from '../../api/types';
+import { chosen, isFiltered, NO_FILTERS, readFilters, toQuery, writeFilters } from './filters';
+
+const NOW = Date.parse('2026-03-10T12:00:00Z');
+
+const row = (runId: string, fields: Partial<RunRow>): RunRow => ({
+  runId,
+  ensemble: 'newsroom',
+  owner: 'local',
+  title: '',
+  model: 'swift',
+  status: 'COMPLETED',
+  startedAt: '2026-03-05T12:00:00Z',
+  durationMs: 1_000,
+  taskCount: 1,
+  completedTasks: 1,
+  workflow: 'SEQUENTIAL',
+  tags: {},
+  paused: false,
+  cancelRequested: false,
+  totalTokens: 10,
+  ...fields,
+});
+
+const ids = (filters: object, ...runs: RunRow[]): string[] =>
+  chosen(runs, { ...NO_FILTERS, ...filters }, NOW).map(({ runId }) => runId);
 
 describe('the filters of the list', () => {
   it('survive the address and become a query', () => {
-    const filters = { status: 'FAILED', tags: ['a:b', 'c'], page: 3 };
+    const filters = { ...NO_FILTERS, status: 'FAILED', tags: ['a:b', 'c'], page: 3 };
     expect(readFilters(writeFilters(filters))).toEqual(filters);
     expect(toQuery(filters)).toBe('status=FAILED&tag=a%3Ab&tag=c&limit=50&offset=100');
-    expect(readFilters(new URLSearchParams('page=-1')).page).toBe(1);
+    expect(readFilters(new URLSearchParams('page=-1&sort=sideways'))).toEqual(NO_FILTERS);
+    const all = { ...filters, text: 'bees', model: 'swift', from: '2026-01-01', to: '2026-01-31', cost: '0.5' };
+    expect(readFilters(writeFilters({ ...all, sort: 'cost' }))).toEqual({ ...all, sort: 'cost' });
+  });
+
+  it('ask the server for the newest where the choice is made here', () => {
+    expect(toQuery({ ...NO_FILTERS, status: 'WAITING', page: 2 })).toBe('status=RUNNING&limit=500&offset=0');
+    expect(toQuery({ ...NO_FILTERS, sort: 'cost' })).toBe('limit=500&offset=0');
+    expect(isFiltered({ ...NO_FILTERS, sort: 'cost', page: 4 })).toBe(false);
+  });
+
+  it('tell waiting and paused runs from others', () => {
+    const runs = [
+      row('waits', { status: 'RUNNING', durationMs: null, waitingFor: 'review' }),
+      row('rests', { status: 'RUNNING', durationMs: null, paused: true }),
+      row('works', { status: 'RUNNING', durationMs: null }),
+    ];
+    expect(ids({ status: 'WAITING' }, ...runs)).toEqual(['waits']);
+    expect(ids({ status: 'PAUSED' }, ...runs)).toEqual(['rests']);
+    expect(ids({ status: 'RUNNING' }, ...runs)).toEqual(['works']);
+  });
+
+  it('find words, days, models and costs', () => {
+    const bees = row('bees', { title: 'About bees', outputPreview: 'They dance', model: 'deep' });
+    const wasps = row('wasps', { title: 'About wasps', costEstimate: { inputCost: 0.4, outputCost: 0.2 } });
+    const old = row('old', { startedAt: '2026-01-01T12:00:00Z' });
+    expect(ids({ text: 'DANCE bees' }, bees, wasps, old)).toEqual(['bees']);
+    expect(ids({ model: 'deep' }, bees, wasps, old)).toEqual(['bees']);
+    expect(ids({ cost: '0.5' }, bees, wasps, old)).toEqual(['wasps']);
+    expect(ids({ to: '2026-01-01' }, bees, wasps, old)).toEqual(['old']);
+    expect(ids({ from: '2026-03-05' }, bees, wasps, old).toSorted()).toEqual(['bees', 'wasps']);
+  });
+
+  it('sort by what is asked for', () => {
+    const cheap = row('cheap', { totalTokens: 9, costEstimate: { inputCost: 0.1, outputCost: 0 }, title: 'b' });
+    const dear = row('dear', { totalTokens: 5, costEstimate: { inputCost: 1, outputCost: 0 }, title: 'a' });
+    const long = row('long', { durationMs: null, startedAt: '2026-03-01T12:00:00Z', totalTokens: 1, title: 'c' });
+    const runs = [cheap, dear, long];
+    expect(ids({ sort: 'cost' }, ...runs)).toEqual(['dear', 'cheap', 'long']);
+    expect(ids({ sort: 'tokens' }, ...runs)).toEqual(['cheap', 'dear', 'long']);
+    expect(ids({ sort: 'longest' }, ...runs)[0]).toBe('long');
+    expect(ids({ sort: 'oldest' }, ...runs)[0]).toBe('long');
+    expect(ids({ sort: 'title' }, ...runs)).toEqual(['dear', 'cheap', 'long']);
   });
 });

@@ -16,6 +16,7 @@ import {
 import { Link } from 'react-router';
 import { saveAs } from '../../api/client';
 import { toDocument } from '../../workflow/convert';
+import { ActButton, ActItem } from '../../ui/Act';
 import { type Graph, titleOf } from '../../workflow/graph';
 import css from './Editor.module.css';
 import { useEditor } from './useEditor';
@@ -74,7 +75,8 @@ export function Bar() {
             <IconArrowForwardUp size={17} />
           </ActionIcon>
         </Tooltip>
-        <Button
+        <ActButton
+          needs="run"
           size="xs"
           variant="default"
           leftSection={<IconPlayerPlay size={15} />}
@@ -82,8 +84,9 @@ export function Bar() {
           onClick={run}
         >
           {isDirty && graph.tasks.length > 0 ? 'Save and run' : 'Run'}
-        </Button>
-        <Button
+        </ActButton>
+        <ActButton
+          needs="run"
           size="xs"
           leftSection={<IconDeviceFloppy size={15} />}
           loading={saving.isSaving}
@@ -91,7 +94,7 @@ export function Bar() {
           onClick={save}
         >
           Save
-        </Button>
+        </ActButton>
         <More />
       </div>
     </header>
@@ -155,9 +158,9 @@ function More() {
           Keys
         </Menu.Item>
         {id === undefined ? null : (
-          <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={() => openDialog('delete')}>
+          <ActItem needs="run" color="red" leftSection={<IconTrash size={15} />} onClick={() => openDialog('delete')}>
             Delete the workflow
-          </Menu.Item>
+          </ActItem>
         )}
       </Menu.Dropdown>
     </Menu>

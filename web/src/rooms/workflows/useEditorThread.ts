@@ -6,7 +6,7 @@ import type { ThreadState } from '../../chat/state';
 import { useThread } from '../../chat/useThread';
 import type { EditorStore } from '../../workflow/store';
 import { MANIFEST } from '../../workflow/tools';
-import type { Message } from '../chat/Composer';
+import type { Message } from '../chat/settings';
 
 /** The storage of the turns this tab has begun: their calls are made here and in no other tab. */
 const OWN_TURNS = 'consort.editor.turns';

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { activityText } from '../../../run/activity';
 import type { Conversation, RunState } from '../../../run/state';
+import { HeadingLevel } from '../../../ui/headings';
 import { Empty } from '../../../ui/Note';
 import type { TabProps } from '../Run';
 import css from './Conversation.module.css';
@@ -21,14 +22,16 @@ export default function ConversationTab({ run }: TabProps) {
   const conversation = run.conversations.get(wanted);
   const seq = Number(params.get('seq') ?? -1);
   return (
-    <div className={css.split}>
-      <ConversationList run={run} chosen={wanted} />
-      {conversation ? (
-        <Talk key={wanted} run={run} conversation={conversation} seq={seq} />
-      ) : (
-        <Silent run={run} wanted={wanted} />
-      )}
-    </div>
+    <HeadingLevel value={2}>
+      <div className={css.split}>
+        <ConversationList run={run} chosen={wanted} />
+        {conversation ? (
+          <Talk key={wanted} run={run} conversation={conversation} seq={seq} />
+        ) : (
+          <Silent run={run} wanted={wanted} />
+        )}
+      </div>
+    </HeadingLevel>
   );
 }
 

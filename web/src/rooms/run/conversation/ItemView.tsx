@@ -163,7 +163,7 @@ function ReviewItemView({ item: { review, outcome } }: { item: ReviewItem }) {
           ) : (
             <span>waits for ever</span>
           )}
-          <ReviewButton id={review.reviewId} size="compact-sm" />
+          <ReviewButton id={review.reviewId} isQuestion={review.timing === 'DURING_EXECUTION'} size="compact-sm" />
         </>
       )}
       {outcome?.detail ? <p>{outcome.detail}</p> : null}

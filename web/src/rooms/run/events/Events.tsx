@@ -9,13 +9,17 @@ import { get } from '../../../api/client';
 import type { RunDetail } from '../../../api/types';
 import { isInherited, type StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
+import { ActIcon } from '../../../ui/Act';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
 import { ProblemNote } from '../../../ui/Note';
 import { RepeatDialog } from '../RepeatDialog';
 import type { TabProps } from '../Run';
 import { aboutText, ownerText, toneOf } from './about';
+import { EventFilters } from './EventFilters';
 import css from './Events.module.css';
+import { isFiltering, readFilter } from './match';
+import { useMatches } from './useMatches';
 
 const PAGE = 200;
 /** Time after which pages out of sight are forgotten, so that a long log does not fill the memory. */
@@ -25,25 +29,34 @@ const KEPT_MS = 20_000;
 export default function Events({ run, detail }: TabProps) {
   const [params] = useSearchParams();
   const chosen = params.has('event') ? Number(params.get('event')) : undefined;
+  const filter = readFilter(params);
+  const isFiltered = isFiltering(filter);
+  const matches = useMatches(run.runId, filter, run.next);
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
-    count: run.next,
+    count: isFiltered ? matches.found.length : run.next,
     getScrollElement: () => scroller.current,
     estimateSize: () => 28,
     overscan: 20,
   });
   const items = virtual.getVirtualItems();
-  const pages = usePages(run.runId, items[0]?.index ?? 0, items.at(-1)?.index ?? 0, run.next);
+  const pages = usePages(run.runId, isFiltered ? undefined : items, run.next);
   useEffect(() => {
-    virtual.scrollToIndex(chosen ?? (run.endedAt ? 0 : run.next - 1), { align: 'center' });
-  }, []); // oxlint-disable-line react/exhaustive-deps
+    if (!isFiltered) virtual.scrollToIndex(chosen ?? (run.endedAt ? 0 : run.next - 1), { align: 'center' });
+  }, [isFiltered]); // oxlint-disable-line react/exhaustive-deps
   return (
     <div className={css.split}>
-      <div className={css.list} ref={scroller} tabIndex={0} role="region" aria-label="Events">
-        <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ index, start }) => (
-            <Row key={index} run={run} seq={index} top={start} frame={pages(index)} isChosen={index === chosen} />
-          ))}
+      <div className={css.events}>
+        <EventFilters run={run} filter={filter} matches={matches} />
+        {matches.error ? <ProblemNote what="The events could not be looked through" error={matches.error} /> : null}
+        <div className={css.list} ref={scroller} tabIndex={0} role="region" aria-label="Events">
+          <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
+            {items.map(({ index, start }) => {
+              const frame = isFiltered ? matches.found[index] : pages(index);
+              const seq = isFiltered ? (frame?.seq ?? index) : index;
+              return <Row key={seq} run={run} seq={seq} top={start} frame={frame} isChosen={seq === chosen} />;
+            })}
+          </div>
         </div>
       </div>
       {chosen === undefined ? null : <Chosen detail={detail} seq={chosen} />}
@@ -51,11 +64,15 @@ export default function Events({ run, detail }: TabProps) {
   );
 }
 
-function usePages(runId: string, first: number, last: number, total: number): (seq: number) => StoredFrame | undefined {
-  const numbers = Array.from(
-    { length: Math.floor(last / PAGE) - Math.floor(first / PAGE) + 1 },
-    (_, position) => Math.floor(first / PAGE) + position,
-  );
+/** The events by their numbers, as far as the rows that are drawn need them. */
+function usePages(
+  runId: string,
+  drawn: { index: number }[] | undefined,
+  total: number,
+): (seq: number) => StoredFrame | undefined {
+  const [first, last] = [drawn?.[0]?.index ?? 0, drawn?.at(-1)?.index ?? 0];
+  const length = drawn ? Math.floor(last / PAGE) - Math.floor(first / PAGE) + 1 : 0;
+  const numbers = Array.from({ length }, (_, position) => Math.floor(first / PAGE) + position);
   const found = useQueries({
     queries: numbers.map((page) => {
       const size = Math.min(PAGE, total - page * PAGE);
@@ -75,6 +92,13 @@ function usePages(runId: string, first: number, last: number, total: number): (s
   return (seq) => found[Math.floor(seq / PAGE) - Math.floor(first / PAGE)]?.data?.events[seq % PAGE];
 }
 
+/** The address of an event, with the filter as it is. */
+function searchWith(seq: number): string {
+  const params = new URLSearchParams(location.search);
+  params.set('event', String(seq));
+  return params.toString();
+}
+
 interface RowProps {
   run: RunState;
   seq: number;
@@ -85,7 +109,7 @@ interface RowProps {
 
 function Row({ run, seq, top, frame, isChosen }: RowProps) {
   return (
-    <Link to={`?event=${seq}`} replace className={css.row} style={{ top }} aria-current={isChosen}>
+    <Link to={{ search: searchWith(seq) }} replace className={css.row} style={{ top }} aria-current={isChosen}>
       <span className={css.seq}>{seq}</span>
       <span className={css.time}>
         {frame
@@ -107,6 +131,15 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
   const { runId } = detail;
   const [, setParams] = useSearchParams();
   const [forking, fork] = useDisclosure(false);
+  const close = (): void => {
+    setParams(
+      (old) => {
+        old.delete('event');
+        return old;
+      },
+      { replace: true },
+    );
+  };
   const { data, error } = useQuery({
     queryKey: ['event', runId, seq],
     queryFn: ({ signal }) => get<{ events: StoredFrame[] }>(`/api/runs/${runId}/events?from=${seq}&limit=1`, signal),
@@ -121,9 +154,9 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
           #{seq} {frame?.type}
         </h2>
         <Tooltip label="A new run with everything before this event">
-          <ActionIcon variant="default" aria-label="Fork before this event" onClick={fork.open}>
+          <ActIcon needs="run" variant="default" aria-label="Fork before this event" onClick={fork.open}>
             <IconGitFork size={15} />
-          </ActionIcon>
+          </ActIcon>
         </Tooltip>
         <CopyButton value={location.href}>
           {({ copied, copy }) => (
@@ -134,7 +167,7 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
             </Tooltip>
           )}
         </CopyButton>
-        <CloseButton aria-label="Close the event" onClick={() => setParams({}, { replace: true })} />
+        <CloseButton aria-label="Close the event" onClick={close} />
       </header>
       {error ? <ProblemNote what="The event could not be read" error={error} /> : null}
       {data && !frame ? <p>There is no event {seq} yet.</p> : null}

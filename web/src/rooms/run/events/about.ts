@@ -2,15 +2,14 @@
 
 import type { StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
-import { taskNumber } from '../../../run/ids';
 import { cutText } from '../../../run/words';
+import { taskOfEvent } from './match';
 
 /** The task an event belongs to, and the conversation below it where it has one of its own. */
 export function ownerText(run: RunState, frame: StoredFrame): string {
   const turnId = 'turnId' in frame ? frame.turnId : 'delegationId' in frame ? frame.delegationId : '';
   const conversation = run.conversations.get(turnId);
-  const index = turnId ? taskNumber(turnId) : 'taskIndex' in frame ? frame.taskIndex : 0;
-  const task = run.tasks[index - 1]?.name ?? conversation?.title ?? '';
+  const task = run.tasks[taskOfEvent(frame) - 1]?.name ?? conversation?.title ?? '';
   return conversation?.parent ? `${task} › ${conversation.title}` : task;
 }
 
@@ -145,6 +144,9 @@ const TONES: Record<StoredFrame['type'], EventTone> = {
   file_changed: 'plain',
   ensemble_completed: 'good',
 };
+
+/** Every type of event there is. */
+export const TYPES = Object.keys(TONES).toSorted();
 
 export function toneOf({ type }: StoredFrame): EventTone | undefined {
   return TONES[type] === 'plain' ? undefined : TONES[type];

@@ -1,8 +1,8 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { Link, useNavigate } from 'react-router';
-import { duration } from '../../../ui/format';
+import { count, duration, money } from '../../../ui/format';
 import { StatusIcon } from '../../../ui/Status';
-import { merged, type Row } from './spans';
+import { merged, type Row, type Used } from './spans';
 import css from './Timeline.module.css';
 
 interface TimeRowProps {
@@ -11,11 +11,13 @@ interface TimeRowProps {
   top: number;
   x: (at: number) => number;
   gapMs: number;
+  /** Whether there is room for the usage of each step. */
+  isWide: boolean;
   toggle: (id: string) => void;
 }
 
 /** One task, subtask or call: its name, and boxes for its parts. */
-export function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
+export function TimeRow({ runId, row, top, x, gapMs, isWide, toggle }: TimeRowProps) {
   const navigate = useNavigate();
   const { from, to, readFrom = -Infinity } = row;
   const took = row.isInherited
@@ -48,6 +50,7 @@ export function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
           {row.name}
         </Link>
         <small>{took}</small>
+        {isWide ? <Usage used={row.used} /> : null}
       </div>
       <div className={css.track}>
         {from !== undefined && to !== undefined ? (
@@ -83,5 +86,30 @@ export function TimeRow({ runId, row, top, x, gapMs, toggle }: TimeRowProps) {
         ))}
       </div>
     </div>
+  );
+}
+
+/** What a step has used, in columns. */
+function Usage({ used }: { used: Used | undefined }) {
+  const { inputTokens = 0, outputTokens = 0, costUsd, firstWordMs, tries = 0 } = used ?? {};
+  return (
+    <>
+      <span className={css.cell} data-column="first">
+        {firstWordMs === undefined ? '' : duration(firstWordMs)}
+      </span>
+      <span
+        className={css.cell}
+        data-column="tokens"
+        title={used ? `${inputTokens.toLocaleString('en')} in, ${outputTokens.toLocaleString('en')} out` : undefined}
+      >
+        {inputTokens + outputTokens > 0 ? count(inputTokens + outputTokens) : ''}
+      </span>
+      <span className={css.cell} data-column="cost">
+        {costUsd === undefined ? '' : money(costUsd)}
+      </span>
+      <span className={css.cell} data-column="tries" data-many={tries > 1 || undefined}>
+        {tries > 0 ? tries : ''}
+      </span>
+    </>
   );
 }

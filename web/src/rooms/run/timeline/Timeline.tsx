@@ -2,9 +2,9 @@ import { ActionIcon, Group } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
 import { IconZoomIn, IconZoomOut, IconZoomReset } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useContext, useRef, useState } from 'react';
 import { duration } from '../../../ui/format';
-import { useNow } from '../../../ui/useNow';
+import { FrozenNow, useNow } from '../../../ui/useNow';
 import type { TabProps } from '../Run';
 import { rows, ticks } from './spans';
 import { TimeRow } from './TimeRow';
@@ -13,19 +13,24 @@ import css from './Timeline.module.css';
 const ROW_PX = 30;
 const AXIS_PX = 26;
 const ZOOM_MAX = 256;
+/** Pixels for the columns of usage, and those from which there is room for them. */
+const USAGE_PX = 248;
+const WIDE_PX = 1_000;
 /** Pixels between two boxes below which they are drawn as one. */
 const GAP_PX = 2;
 
 /** The tasks and their conversations over time, with model calls, tools, reviews and retries in them. */
 export default function Timeline({ run }: TabProps) {
   const clock = useNow();
-  const now = run.endedAt ? Date.parse(run.endedAt) : Math.max(clock, Date.parse(run.at));
+  const frozen = useContext(FrozenNow);
+  const now = run.endedAt ? Date.parse(run.endedAt) : (frozen ?? Math.max(clock, Date.parse(run.at)));
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [zoom, setZoom] = useState(1);
   const { ref: sizeRef, width: total } = useElementSize();
   const scroller = useRef<HTMLDivElement>(null);
   const isNarrow = total < 700;
-  const names = isNarrow ? 150 : 280;
+  const isWide = total >= WIDE_PX;
+  const names = isNarrow ? 150 : isWide ? 280 + USAGE_PX : 280;
   const begin = Date.parse(run.acceptedAt);
   const span = Math.max(1, now - begin);
   const width = Math.max(100, (total - names) * zoom - 16);
@@ -93,6 +98,7 @@ export default function Timeline({ run }: TabProps) {
               <div key={at} className={css.grid} style={{ left: names + (at / span) * width }} />
             ))}
             <div className={css.axis}>
+              {isWide ? <Columns /> : null}
               {ticks(span, Math.max(2, Math.min(400, width / 90))).map((at) => (
                 <span key={at} style={{ left: names + (at / span) * width }}>
                   {at === 0 ? '0' : duration(at).replace(/ 0 s$/, '')}
@@ -109,6 +115,7 @@ export default function Timeline({ run }: TabProps) {
                   top={start}
                   x={x}
                   gapMs={(GAP_PX * span) / width}
+                  isWide={isWide}
                   toggle={toggle}
                 />
               ) : null;
@@ -116,6 +123,23 @@ export default function Timeline({ run }: TabProps) {
           </div>
         </div>
       </div>
+    </div>
+  );
+}
+
+/** The names of the columns of usage. */
+function Columns() {
+  return (
+    <div className={css.columns}>
+      <span>took</span>
+      <span className={css.cell} title="Time until the first word, where this page saw it come">
+        first word
+      </span>
+      <span className={css.cell}>tokens</span>
+      <span className={css.cell}>cost</span>
+      <span className={css.cell} title="Model calls made, failed ones included">
+        calls
+      </span>
     </div>
   );
 }

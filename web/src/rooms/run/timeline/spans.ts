@@ -12,6 +12,18 @@ export interface Span {
   to: number;
   title: string;
   seq: number;
+  used?: Used;
+}
+
+/** The usage of a step. */
+export interface Used {
+  inputTokens: number;
+  outputTokens: number;
+  costUsd?: number;
+  /** The time until the first word; known only where this page saw it come. */
+  firstWordMs?: number;
+  /** Model calls made for it, failed ones included. */
+  tries: number;
 }
 
 export interface Row {
@@ -31,6 +43,7 @@ export interface Row {
   /** It began before the events that were read, at an unknown time: its duration is at least the shown one. */
   isCut?: true;
   spans: Span[];
+  used?: Used;
   /** It was done in the run this one was made of. */
   isInherited?: true;
 }
@@ -92,6 +105,7 @@ function conversationRows(conversation: Conversation, task: Task | undefined, sh
     from: Math.max(Date.parse(began), shown.began),
     to: ended ? Date.parse(ended) : shown.now,
     spans,
+    used: usedBy(conversation),
     ...(conversation.isJoined ? { readFrom: Date.parse(conversation.startedAt) } : {}),
     ...(conversation.isJoined && !task?.startedAt ? { isCut: true } : {}),
   };
@@ -114,6 +128,35 @@ function partRow(conversation: string, depth: number, span: Span, position: numb
     from: span.from,
     to: span.to,
     spans: [span],
+    ...(span.used ? { used: span.used } : {}),
+  };
+}
+
+/** The usage of a conversation as a whole. */
+function usedBy({ items, inputTokens, outputTokens, costUsd }: Conversation): Used {
+  const rounds = items.filter((item) => item.kind === 'round');
+  const first = rounds[0]?.firstWordMs;
+  return {
+    inputTokens,
+    outputTokens,
+    tries: rounds.reduce((sum, round) => sum + triesOfRound(round), 0),
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(first === undefined ? {} : { firstWordMs: first }),
+  };
+}
+
+/** The attempts at a model call: the first, and one for each failure after which it was tried again. */
+const triesOfRound = ({ failures }: Round): number =>
+  1 + failures.filter(({ retriedAt }) => retriedAt !== undefined).length;
+
+function usedByRound(round: Round): Used {
+  const { inputTokens, outputTokens, costUsd, firstWordMs } = round;
+  return {
+    inputTokens: Math.max(0, inputTokens),
+    outputTokens: Math.max(0, outputTokens),
+    tries: triesOfRound(round),
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...(firstWordMs === undefined ? {} : { firstWordMs }),
   };
 }
 
@@ -162,7 +205,8 @@ function triesOf(round: Round, end: number): Span[] {
       { kind: 'retry', from: at, to: at, title: `failed: ${failure.message}; ${failure.then}`, seq: failure.seq },
     ];
   });
-  return from === undefined ? spans : [...spans, { kind: 'model', from, to: end, title, seq: round.seq }];
+  const used = usedByRound(round);
+  return from === undefined ? spans : [...spans, { kind: 'model', from, to: end, title, seq: round.seq, used }];
 }
 
 /** Neighbours that would be drawn on top of each other become one, so that a row stays a bounded number of boxes. */

@@ -1,0 +1,160 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
+import { launch, open } from './browser';
+import { type FakeModel, fakeModel } from './model';
+import { config, Consort } from './server';
+
+let browser: Browser;
+let model: FakeModel;
+let server: Consort;
+let finished: string;
+
+const PAUSED = { tasks: [{ name: 'slow', description: '[words 2000] [pace 200] Count the wasps' }] };
+
+beforeAll(async () => {
+  [browser, model] = await Promise.all([launch(), fakeModel()]);
+  server = await Consort.start(config(model.url));
+  finished = await server.finish({ inputs: { topic: 'honey', audience: 'children' } });
+  await server.finish({ tasks: [{ name: 'sum', description: '[say The sum is four.] Add two and two' }] });
+  await server.finish({ tasks: [{ name: 'broken', description: '[fail 99] Fetch the sources', model: 'deep' }] });
+  await server.submit({ tasks: [{ name: 'draft', description: 'Draft a headline', review: 'required' }] });
+  const paused = await server.submit(PAUSED);
+  await server.call('POST', `/api/runs/${paused}/pause`);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  await model.close();
+});
+
+describe('runs in a list', () => {
+  it('are told apart by what they are about and what came of them, also on their pages', async () => {
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs`);
+    await page.getByRole('row').filter({ hasText: 'children · honey' }).getByText('word1 word2').waitFor();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'Add two and two' })
+      .getByText('The sum is four.', { exact: true })
+      .waitFor();
+    await page.goto(`${server.url}/runs/${finished}/graph`);
+    await page.getByRole('heading', { name: 'children · honey', level: 1 }).waitFor();
+    await page.getByLabel('Inputs').getByText('children', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Read the answer' }).click();
+    await page.waitForURL(/\/outputs$/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('are narrowed down, sorted, and found again under a name', async () => {
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs`);
+    const rows = page.locator('tbody tr');
+    const counted = page.getByRole('search', { name: 'Runs' }).getByRole('status');
+    const status = async (name: string): Promise<void> => {
+      await page.getByRole('combobox', { name: 'Status' }).click();
+      await page.getByRole('option', { name, exact: true }).click();
+    };
+    await status('Waiting');
+    await counted.getByText('1 run', { exact: true }).waitFor();
+    expect(await rows.innerText()).toContain('Draft a headline');
+    await status('Paused');
+    await rows.filter({ hasText: 'Count the wasps' }).waitFor();
+    expect(await rows.count()).toBe(1);
+    await status('Any status');
+    await page.getByRole('textbox', { name: 'Words in a run' }).fill('sum four');
+    await expect.poll(() => rows.count()).toBe(1);
+    await page.getByRole('textbox', { name: 'Words in a run' }).fill('');
+    await page.getByRole('button', { name: 'Dates, model, cost' }).click();
+    await page.getByLabel('Started on or before').fill('2020-01-01');
+    await page.getByText('No run matches these filters').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByLabel('Started on or before').fill('');
+    await page.keyboard.press('Escape');
+    await page.getByRole('combobox', { name: 'Order' }).click();
+    await page.getByRole('option', { name: 'By title' }).click();
+    await expect.poll(() => rows.first().innerText()).toContain('[fail 99]');
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('textbox', { name: 'Name of the view' }).fill('Alphabet');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Alphabet', exact: true }).waitFor();
+    await page.goto(`${server.url}/runs`);
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Alphabet', exact: true }).click();
+    await page.waitForURL(/sort=title/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('are deleted together, and only those that are listed', async () => {
+    const doomed = await Promise.all(
+      [1, 2].map((number) => server.finish({ tasks: [{ name: 'x', description: `Doomed ${number}` }] })),
+    );
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs`);
+    await page.getByRole('checkbox', { name: /Select Doomed 1/ }).check();
+    await page.getByRole('checkbox', { name: /Select Doomed 2/ }).check();
+    await page.getByRole('checkbox', { name: /Select Draft a headline/ }).check();
+    await page.getByText('3 selected').waitFor();
+    await page.getByRole('button', { name: 'Delete 2…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete 2 runs?' });
+    await expect.poll(() => dialog.getByRole('listitem').count()).toBe(2);
+    await dialog.getByText('One of the selected runs is left as it is.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Delete 2', exact: true }).click();
+    await expect.poll(() => page.getByText('Doomed').count()).toBe(0);
+    for (const id of doomed) await expect(server.call('GET', `/api/runs/${id}`)).rejects.toThrow('404');
+    await page.getByRole('link', { name: 'Draft a headline' }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
+
+describe('the palette', () => {
+  it('goes to a run, a page and an action by a few letters, wherever the focus is', async () => {
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/chat/new`);
+    await page.getByRole('textbox', { name: 'Message' }).press('Control+k');
+    const field = page.getByRole('combobox', { name: 'Go to anything' });
+    await field.fill('two and');
+    await page.getByRole('option', { name: /Add two and two/ }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /Add two and two/ }).waitFor();
+    await page.keyboard.press('Control+k');
+    await field.fill('models');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/models$/);
+    await page.keyboard.press('Control+k');
+    await field.fill('switch dark');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('html').getAttribute('data-mantine-color-scheme')).toBe('dark');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
+
+describe('the events of a run', () => {
+  it('are narrowed down to a task, a type and words, and an event keeps the filter', async () => {
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs/${finished}/events`);
+    const list = page.getByRole('region', { name: 'Events' });
+    await list.getByText('run_accepted').waitFor();
+    await page.getByRole('combobox', { name: 'Task' }).click();
+    await page.getByRole('option', { name: '2 write' }).click();
+    const found = page.getByRole('search', { name: 'Events' }).getByRole('status');
+    await found.getByText(/^\d+ found$/).waitFor();
+    await expect.poll(() => list.getByText('run_accepted').count()).toBe(0);
+    await page.getByRole('textbox', { name: 'Words in an event' }).fill('task_completed');
+    await found.getByText('1 found', { exact: true }).waitFor();
+    await list.getByRole('link').click();
+    await page.getByRole('heading', { name: /^#\d+ task_completed$/ }).waitFor();
+    await found.getByText('1 found', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Close the event' }).click();
+    expect(new URL(page.url()).searchParams.get('of')).toBe('2');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});

@@ -1,0 +1,28 @@
+// The settings a message is sent with: those of the composer, which a browser remembers.
+
+import { useLocalStorage } from '@mantine/hooks';
+import { useCapabilities } from '../../api/queries';
+import type { Body } from '../../api/types';
+import type { Mode } from '../../chat/frame';
+import { useRemembers } from './Memory';
+
+export type Message = Body<'POST /api/threads/{id}/messages'>;
+
+export const useModel = () => useLocalStorage({ key: 'consort.chat.model', defaultValue: '' });
+
+export const useMode = () => useLocalStorage<Mode>({ key: 'consort.chat.mode', defaultValue: 'default' });
+
+/** Makes a message of words, with the settings as they are. */
+export function useMessage(): (content: string) => Message {
+  const models = useCapabilities().data?.models ?? [];
+  const [model] = useModel();
+  const [mode] = useMode();
+  const [remembers] = useRemembers();
+  const isKnown = models.some(({ alias }) => alias === model);
+  return (content) => ({
+    content,
+    permission_mode: mode,
+    ...(isKnown ? { model } : {}),
+    ...(remembers ? { memory_enabled: true } : {}),
+  });
+}

@@ -1,0 +1,110 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { useCapabilities } from '../../api/queries';
+import type { RunDetail } from '../../api/types';
+import { type Activity, runActivity } from '../../run/activity';
+import type { RunState } from '../../run/state';
+import { ActButton } from '../../ui/Act';
+import { ReviewButton } from '../../ui/ReviewButton';
+import { Countdown, Duration } from '../../ui/Time';
+import { SwitchModel } from './Dialogs';
+import { RepeatDialog } from './RepeatDialog';
+import css from './Run.module.css';
+
+interface NowLineProps {
+  run: RunState;
+  detail: RunDetail;
+  /** Whether it is shown as it was, when nothing can be done about it. */
+  isReplayed: boolean;
+}
+
+/** What the run does or waits for, since when, and what can be done about it there and then. */
+export function NowLine({ run, detail, isReplayed }: NowLineProps) {
+  const activity = runActivity(run, isReplayed ? undefined : detail);
+  const { text, tone, until, since } = activity;
+  return (
+    <div className={css.now}>
+      <span className={css.nowText} data-tone={tone} role="status">
+        {text}
+        {until ? (
+          <>
+            {' '}
+            · <Countdown to={until} />
+          </>
+        ) : null}
+        <Attempt activity={activity} />
+      </span>
+      {since && !run.endedAt ? (
+        <span className={css.since}>
+          for <Duration from={since} />
+        </span>
+      ) : null}
+      {isReplayed ? null : <Actions run={run} detail={detail} activity={activity} />}
+    </div>
+  );
+}
+
+function Actions({ run, detail, activity }: { run: RunState; detail: RunDetail; activity: Activity }) {
+  const { reviewId, model } = activity;
+  const isQuestion = reviewId !== undefined && run.reviews.get(reviewId)?.timing === 'DURING_EXECUTION';
+  return (
+    <>
+      {reviewId ? <ReviewButton id={reviewId} isQuestion={isQuestion} size="compact-sm" variant="light" /> : null}
+      {model === undefined || run.endedAt ? null : <Switch run={run} />}
+      {run.endedAt ? <AtTheEnd run={run} detail={detail} /> : null}
+    </>
+  );
+}
+
+/** The attempt it is at, where there was more than one or may be more. */
+function Attempt({ activity: { model, attempt } }: { activity: Activity }) {
+  const retries = useCapabilities().data?.models.find(({ alias }) => alias === model)?.retries;
+  if (attempt === undefined || retries === undefined || (attempt === 1 && retries === 0)) return null;
+  return ` · try ${attempt} of ${Math.max(attempt, retries + 1)}`;
+}
+
+function Switch({ run }: { run: RunState }) {
+  const [opened, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <ActButton needs="run" size="compact-sm" variant="light" onClick={open}>
+        Switch the model
+      </ActButton>
+      <SwitchModel run={run} opened={opened} close={close} />
+    </>
+  );
+}
+
+/** The way to the answer of a run that is over, or to the reason there is none. */
+function AtTheEnd({ run, detail }: { run: RunState; detail: RunDetail }) {
+  const [isRetrying, setRetrying] = useState(false);
+  const failed = run.tasks.find(({ status }) => status === 'FAILED');
+  const hasOutput = run.tasks.some(({ output }) => output !== undefined);
+  return (
+    <>
+      {hasOutput ? (
+        <Button component={Link} to={`/runs/${run.runId}/outputs`} size="compact-sm" variant="light">
+          {run.status === 'COMPLETED' ? 'Read the answer' : 'Read what there is'}
+        </Button>
+      ) : null}
+      {failed ? (
+        <Button
+          component={Link}
+          to={`/runs/${run.runId}/conversation?turn=${failed.index}`}
+          size="compact-sm"
+          variant="light"
+        >
+          See where it failed
+        </Button>
+      ) : null}
+      {run.status === 'FAILED' ? (
+        <ActButton needs="run" size="compact-sm" variant="light" onClick={() => setRetrying(true)}>
+          Retry with…
+        </ActButton>
+      ) : null}
+      {isRetrying ? <RepeatDialog detail={detail} kind="retry" opened close={() => setRetrying(false)} /> : null}
+    </>
+  );
+}

@@ -1,0 +1,149 @@
+import { Button, Group, Modal, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { post, remove } from '../../api/client';
+import type { RunRow } from '../../api/types';
+import { ActButton } from '../../ui/Act';
+import { shortId } from '../../ui/format';
+import { runName } from '../../ui/runName';
+import { shownStatus, StatusPill } from '../../ui/Status';
+import css from './Runs.module.css';
+
+interface Deed {
+  /** The word on the button. */
+  verb: string;
+  /** What it means for each run it is done to. */
+  means: string;
+  isFor: (run: RunRow) => boolean;
+  act: (run: RunRow) => Promise<unknown>;
+  color?: string;
+}
+
+const isActive = ({ durationMs }: RunRow): boolean => durationMs === null;
+
+const DEEDS: Deed[] = [
+  {
+    verb: 'Cancel',
+    means: 'Tasks under way finish and keep their outputs; no other starts.',
+    isFor: (run) => isActive(run) && !run.cancelRequested,
+    act: ({ runId }) => post(`/api/runs/${runId}/cancel`, { mode: 'after_task' }),
+  },
+  {
+    verb: 'Retry',
+    means: 'A new run of each keeps what was completed and does the rest again.',
+    isFor: (run) => !isActive(run) && run.status !== 'COMPLETED',
+    act: ({ runId }) => post(`/api/runs/${runId}/retry`),
+  },
+  {
+    verb: 'Delete',
+    means: 'The runs, their events and their outputs are erased. This cannot be undone.',
+    isFor: (run) => !isActive(run),
+    act: ({ runId }) => remove(`/api/runs/${runId}`),
+    color: 'red',
+  },
+];
+
+/** The actions on the selected runs. Each lists what it will be done to before it is done. */
+export function Bulk({ selected, clear }: { selected: RunRow[]; clear: () => void }) {
+  const [deed, setDeed] = useState<Deed>();
+  if (selected.length === 0) return null;
+  return (
+    <div className={css.bulk} role="group" aria-label="Selected runs">
+      <strong role="status">{selected.length} selected</strong>
+      {DEEDS.map((each) => {
+        const count = selected.filter(each.isFor).length;
+        return (
+          <ActButton
+            key={each.verb}
+            needs="run"
+            size="xs"
+            variant="default"
+            disabled={count === 0}
+            onClick={() => setDeed(each)}
+          >
+            {each.verb} {count}…
+          </ActButton>
+        );
+      })}
+      {selected.length === 2 ? (
+        <Button
+          component={Link}
+          to={`/compare?a=${selected.at(-1)?.runId ?? ''}&b=${selected[0]?.runId ?? ''}`}
+          size="xs"
+          variant="default"
+        >
+          Compare them
+        </Button>
+      ) : null}
+      <Button size="xs" variant="subtle" onClick={clear}>
+        Select none
+      </Button>
+      {deed ? <Confirm deed={deed} selected={selected} close={() => setDeed(undefined)} done={clear} /> : null}
+    </div>
+  );
+}
+
+interface ConfirmProps {
+  deed: Deed;
+  selected: RunRow[];
+  close: () => void;
+  done: () => void;
+}
+
+function Confirm({ deed, selected, close, done }: ConfirmProps) {
+  const { verb, means, isFor, act, color } = deed;
+  const runs = selected.filter(isFor);
+  const left = selected.length - runs.length;
+  const client = useQueryClient();
+  const all = useMutation({
+    // One after another: the server is not asked for hundreds of things at once.
+    mutationFn: async () => {
+      const failures: string[] = [];
+      for (const run of runs)
+        await act(run).catch((error: Error) => failures.push(`${runName(run)}: ${error.message}`));
+      return failures;
+    },
+    onSuccess: (failures) => {
+      void client.invalidateQueries();
+      if (failures.length > 0)
+        notifications.show({
+          color: 'red',
+          title: `${failures.length} of ${runs.length} did not work`,
+          message: failures.slice(0, 5).join('\n'),
+          autoClose: 12_000,
+        });
+      close();
+      done();
+    },
+  });
+  return (
+    <Modal opened onClose={close} size="lg" title={`${verb} ${runs.length} ${runs.length === 1 ? 'run' : 'runs'}?`}>
+      <Text size="sm">{means}</Text>
+      <ul className={css.listed} aria-label={`Runs to ${verb.toLowerCase()}`}>
+        {runs.map((run) => (
+          <li key={run.runId}>
+            <StatusPill status={shownStatus(run)} />
+            <span>{runName(run)}</span>
+            <code>{shortId(run.runId)}</code>
+          </li>
+        ))}
+      </ul>
+      {left > 0 ? (
+        <Text size="sm">
+          {left === 1 ? 'One of the selected runs is' : `${left} of the selected runs are`} left as{' '}
+          {left === 1 ? 'it is' : 'they are'}.
+        </Text>
+      ) : null}
+      <Group justify="flex-end" mt="md">
+        <Button variant="default" data-autofocus onClick={close}>
+          Back
+        </Button>
+        <Button {...(color ? { color } : {})} loading={all.isPending} onClick={() => all.mutate()}>
+          {verb} {runs.length}
+        </Button>
+      </Group>
+    </Modal>
+  );
+}

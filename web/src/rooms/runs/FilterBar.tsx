@@ -1,0 +1,139 @@
+import { Button, NumberInput, Popover, Select, Stack, TagsInput, TextInput } from '@mantine/core';
+import { IconAdjustmentsHorizontal, IconSearch } from '@tabler/icons-react';
+import { useCapabilities } from '../../api/queries';
+import { type Filters, type Sort, SORTS } from './filters';
+import css from './Runs.module.css';
+import { Views } from './Views';
+
+const STATUSES = [
+  { value: '', label: 'Any status' },
+  { value: 'RUNNING', label: 'Running' },
+  { value: 'WAITING', label: 'Waiting' },
+  { value: 'PAUSED', label: 'Paused' },
+  { value: 'ACCEPTED', label: 'Queued' },
+  { value: 'COMPLETED', label: 'Completed' },
+  { value: 'FAILED', label: 'Failed' },
+  { value: 'CANCELLED', label: 'Cancelled' },
+];
+
+const SORT_WORDS: Record<Sort, string> = {
+  newest: 'Newest first',
+  oldest: 'Oldest first',
+  longest: 'Longest first',
+  tokens: 'Most tokens first',
+  cost: 'Most expensive first',
+  title: 'By title',
+};
+
+interface FilterBarProps {
+  filters: Filters;
+  change: (changed: Partial<Filters>) => void;
+  /** The number of runs, in words. */
+  counted: string;
+}
+
+/** What the list is narrowed down to, and its order. */
+export function FilterBar({ filters, change, counted }: FilterBarProps) {
+  return (
+    <div className={css.filters} role="search" aria-label="Runs">
+      <TextInput
+        className={css.textFilter}
+        size="xs"
+        aria-label="Words in a run"
+        placeholder="Words in a title or an output"
+        leftSection={<IconSearch size={14} />}
+        value={filters.text}
+        onChange={(event) => change({ text: event.currentTarget.value })}
+      />
+      <Select
+        aria-label="Status"
+        size="xs"
+        w={120}
+        data={STATUSES}
+        value={filters.status}
+        allowDeselect={false}
+        onChange={(status) => change({ status: status ?? '' })}
+      />
+      <TagsInput
+        className={css.tagFilter}
+        aria-label="Tags"
+        size="xs"
+        placeholder={filters.tags.length > 0 ? '' : 'Tag, as name:value'}
+        value={filters.tags}
+        onChange={(tags) => change({ tags })}
+      />
+      <More filters={filters} change={change} />
+      <Select
+        aria-label="Order"
+        size="xs"
+        w={158}
+        data={SORTS.map((value) => ({ value, label: SORT_WORDS[value] }))}
+        value={filters.sort}
+        allowDeselect={false}
+        onChange={(sort) => change({ sort: (sort ?? 'newest') as Sort })}
+      />
+      <Views filters={filters} />
+      <span role="status">{counted}</span>
+    </div>
+  );
+}
+
+/** The filters that are wanted less often. */
+function More({ filters, change }: Omit<FilterBarProps, 'counted'>) {
+  const models = useCapabilities().data?.models ?? [];
+  const { model, from, to, cost } = filters;
+  const count = [model, from, to, cost].filter(Boolean).length;
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus>
+      <Popover.Target>
+        <Button
+          size="xs"
+          variant={count > 0 ? 'light' : 'default'}
+          leftSection={<IconAdjustmentsHorizontal size={15} />}
+        >
+          Dates, model, cost{count > 0 ? `: ${count}` : ''}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Stack gap={8} w={220}>
+          <TextInput
+            type="date"
+            label="Started on or after"
+            value={from}
+            onChange={(event) => change({ from: event.currentTarget.value })}
+          />
+          <TextInput
+            type="date"
+            label="Started on or before"
+            value={to}
+            onChange={(event) => change({ to: event.currentTarget.value })}
+          />
+          <Select
+            label="Model"
+            clearable
+            comboboxProps={{ withinPortal: false }}
+            placeholder="Any"
+            data={models.map(({ alias }) => alias)}
+            value={model || null}
+            onChange={(alias) => change({ model: alias ?? '' })}
+          />
+          <NumberInput
+            label="Cost at least, in dollars"
+            min={0}
+            step={0.1}
+            value={cost}
+            onChange={(value) => change({ cost: String(value) })}
+          />
+          <Button
+            size="xs"
+            variant="subtle"
+            disabled={count === 0}
+            onClick={() => change({ model: '', from: '', to: '', cost: '' })}
+          >
+            Clear these
+          </Button>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}

@@ -1,0 +1,22 @@
+import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
+import { IconCheck, IconCopy } from '@tabler/icons-react';
+
+/** Copies a text. `what` names it, such as `the answer`. */
+export function CopyText({ text, what }: { text: string; what: string }) {
+  return (
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
+            onClick={copy}
+          >
+            {copied ? <IconCheck size={15} /> : <IconCopy size={15} />}
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
