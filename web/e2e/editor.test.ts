@@ -218,6 +218,14 @@ describe('the editor on the built-in demo model', () => {
     await page.mouse.up();
     await task('right, reads left').waitFor();
 
+    // An arrow back would be a circle, which is refused with the reason.
+    await page.mouse.move(right.x + right.width / 2, right.y);
+    await page.mouse.down();
+    await page.mouse.move(left.x - 60, left.y, { steps: 8 });
+    await page.mouse.move(left.x - left.width / 2, left.y, { steps: 4 });
+    await page.mouse.up();
+    await page.getByText("'right' waits for 'left': they would wait on each other.").waitFor();
+
     await page.mouse.move(right.x, right.y);
     await page.mouse.down();
     await page.mouse.move(right.x + 60, right.y - 80, { steps: 6 });

@@ -89,7 +89,12 @@ function Drawing({ selected = NONE, touched = NONE, issues = NO_ISSUES, children
     [graph],
   );
   const ended: OnConnectEnd = (event, state) => {
-    if (state.isValid || state.toNode || !state.fromNode || state.fromHandle?.type !== 'source' || !actions) return;
+    if (state.isValid || !state.fromNode || state.fromHandle?.type !== 'source' || !actions) return;
+    // Connecting says why it is refused.
+    if (state.toNode) {
+      actions.connect(state.fromNode.id, state.toNode.id);
+      return;
+    }
     const { clientX, clientY } =
       'changedTouches' in event ? (event.changedTouches[0] ?? { clientX: 0, clientY: 0 }) : event;
     actions.add(flow.screenToFlowPosition({ x: clientX, y: clientY - 40 }), [state.fromNode.id]);

@@ -1,9 +1,15 @@
 import { IconX } from '@tabler/icons-react';
 import { BaseEdge, type Edge as FlowEdge, EdgeLabelRenderer, type EdgeProps, getBezierPath } from '@xyflow/react';
 import { memo, useState } from 'react';
+import { lanePath } from '../../workflow/route';
 import css from './Canvas.module.css';
 
-export type EdgeData = { name: string; cut: (() => void) | undefined };
+export type EdgeData = {
+  name: string;
+  cut: (() => void) | undefined;
+  /** The height at which it passes the tasks in its way. */
+  lane: number | undefined;
+};
 
 /** The arrow from a task to one that reads it. A pointer can cut it here, the keyboard in the form of the task. */
 export const Edge = memo(function Edge({
@@ -18,7 +24,17 @@ export const Edge = memo(function Edge({
   markerEnd,
   data,
 }: EdgeProps<FlowEdge<EdgeData>>) {
-  const [path, x, y] = getBezierPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition });
+  const [curve, curveX, curveY] = getBezierPath({
+    sourceX,
+    sourceY,
+    targetX,
+    targetY,
+    sourcePosition,
+    targetPosition,
+  });
+  const lane = data?.lane;
+  const path = lane === undefined ? curve : lanePath({ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, lane);
+  const [x, y] = lane === undefined ? [curveX, curveY] : [(sourceX + targetX) / 2, lane];
   const [isNear, setNear] = useState(false);
   return (
     <>

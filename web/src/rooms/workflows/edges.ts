@@ -5,8 +5,22 @@ import type { RunState } from '../../run/state';
 import { givenNames } from '../../workflow/convert';
 import { type Graph, titleOf } from '../../workflow/graph';
 import { links } from '../../workflow/place';
+import { lane } from '../../workflow/route';
+import { NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import type { CanvasActions } from './Canvas';
 import type { EdgeData } from './Edge';
+
+/** Tasks beyond which arrows are drawn straight: there is no way around so many. */
+const ROUTED_MAX = 100;
+
+const SIZE = { width: NODE_WIDTH, height: NODE_HEIGHT };
+
+function laneOf({ tasks }: Graph, from: string, to: string): number | undefined {
+  const [source, target] = [tasks.find(({ id }) => id === from), tasks.find(({ id }) => id === to)];
+  if (!source || !target) return undefined;
+  const others = tasks.filter((task) => task !== source && task !== target).map(({ at }) => at);
+  return lane(source.at, target.at, others, SIZE);
+}
 
 export function drawnEdges(
   graph: Graph,
@@ -16,6 +30,7 @@ export function drawnEdges(
 ): FlowEdge<EdgeData>[] {
   const states = new Map(run?.tasks.map((task) => [task.name, task.status]));
   const names = givenNames(graph.tasks);
+  const isLarge = graph.tasks.length > ROUTED_MAX;
   return links(graph).map(({ from, to, kind }) => {
     const flows = states.get(names[graph.tasks.findIndex(({ id }) => id === to)] ?? '') === 'RUNNING';
     const color = flows ? 'var(--running)' : kind === 'reads' ? 'var(--ink-muted)' : 'var(--line-strong)';
@@ -35,6 +50,7 @@ export function drawnEdges(
       data: {
         name: `${titleOf(graph, to)} from ${titleOf(graph, from)}`,
         cut: kind === 'reads' && actions ? () => actions.disconnect(from, to) : undefined,
+        lane: isLarge ? undefined : laneOf(graph, from, to),
       },
     };
   });
