@@ -2,8 +2,19 @@
 // can only be a formula. Code is left alone.
 
 /** A fenced block or a piece of inline code, or one of the notations of formulas. */
-const PARTS =
-  /(^|\n)(```|~~~)[\s\S]*?(?:\n\2|$)|`[^`\n]*`|\\\[([\s\S]+?)\\\]|\\\(([\s\S]+?)\\\)|\$\$[\s\S]+?\$\$|\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)/g;
+const PARTS = new RegExp(
+  [
+    /(^|\n)(```|~~~)[\s\S]*?(?:\n\2|$)/,
+    /`[^`\n]*`/,
+    /\\\[([\s\S]+?)\\\]/,
+    /\\\(([\s\S]+?)\\\)/,
+    /\$\$[\s\S]+?\$\$/,
+    /\$([^\s$](?:[^$\n]*[^\s$])?)\$(?!\d)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
 
 /** Signs that prices do not have. */
 const FORMULA = /[\\^_{}=]|^[a-zA-Z]$/;
