@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{ModelInfo, Price};
 use consort_core::model_options::ModelOptions;
+#[cfg(feature = "serve")]
 use consort_core::reach::host_of;
 use consort_models::openai::Api;
 use consort_models::{DemoModel, Options, Provider};
