@@ -12,7 +12,7 @@ const HELD = new Set(['target-size', 'heading-order']);
 interface Finding {
   id: string;
   impact: string;
-  nodes: { target: string[] }[];
+  nodes: { target: string[]; html: string }[];
 }
 
 /** The serious findings and worse, and those of the rules above, each with its place. */
@@ -33,7 +33,7 @@ export async function barriers(page: Page): Promise<string[]> {
       ({ id, nodes }) =>
         `${id} at ${nodes
           .slice(0, 3)
-          .map(({ target }) => target.join(' '))
+          .map(({ target, html }) => `${target.join(' ')} ${html.slice(0, 160)}`)
           .join(', ')}`,
     );
 }

@@ -75,7 +75,7 @@ describe('a key that may only read', () => {
     const server = await Consort.start(
       config(
         model.url,
-        `[[server.api_key]]\nname = "eye"\nkey_sha256 = "${digest('looks')}"\nscopes = ["read"]\n` +
+        `[[server.api_key]]\nname = "eye"\nowner = "hand"\nkey_sha256 = "${digest('looks')}"\nscopes = ["read"]\n` +
           `[[server.api_key]]\nname = "hand"\nkey_sha256 = "${digest('does')}"\nscopes = ["admin"]\n`,
       ),
     );
@@ -87,9 +87,6 @@ describe('a key that may only read', () => {
       hand,
     )) as { runId: string };
     const { page, context, complaints } = await open(browser);
-    await page.route('**/api/me', (route) =>
-      route.fulfill({ json: { name: 'eye', owner: 'hand', scopes: ['read'], sees: 'own' } }),
-    );
     await page.goto(`${server.url}/runs`);
     await page.getByLabel('API key', { exact: true }).fill('looks');
     await page.keyboard.press('Enter');

@@ -224,7 +224,7 @@ describe('a run', () => {
       ],
     });
     await page.goto(`${server.url}/runs/${run}/events`);
-    await page.getByText('llm_iteration_started').waitFor();
+    await page.getByText('llm_iteration_started').first().waitFor();
     await server.down();
     await page.getByText(/Reconnecting/).waitFor();
     await server.up();
@@ -273,7 +273,7 @@ describe('the list of runs', () => {
     await page.getByRole('option', { name: 'Failed' }).click();
     await page.getByText('No run matches these filters').waitFor();
     await page.goBack();
-    await page.getByRole('link', { name: new RegExp(run.slice(-6)) }).click();
+    await page.locator(`a[href$="/runs/${run}"]`).first().click();
     await page.waitForURL(new RegExp(run));
   });
 });

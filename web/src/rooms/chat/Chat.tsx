@@ -101,7 +101,7 @@ function Entry({ thread, isChosen }: { thread: Thread; isChosen: boolean }) {
           <ActionIcon
             variant="subtle"
             color="gray"
-            size="sm"
+            size={24}
             mr={4}
             aria-label={`More about ${thread.title || 'this conversation'}`}
           >

@@ -60,7 +60,7 @@ function Row({ thread, grant: { id, tool, host, grantedAt } }: { thread: string;
       <ActionIcon
         variant="subtle"
         color="gray"
-        size="sm"
+        size={24}
         aria-label={`Take back: ${what}`}
         loading={withdraw.isPending}
         onClick={() => withdraw.mutate()}

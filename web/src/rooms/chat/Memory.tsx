@@ -103,7 +103,7 @@ function Row({ fact: { id, text, threadId, createdAt } }: { fact: RememberedFact
       <ActionIcon
         variant="subtle"
         color="gray"
-        size="sm"
+        size={24}
         aria-label={`Forget: ${text}`}
         loading={forget.isPending}
         onClick={() => forget.mutate()}
