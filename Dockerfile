@@ -4,6 +4,7 @@ FROM node:22-bookworm-slim AS web
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json web/.npmrc ./
 RUN npm ci
+COPY clients/typescript/src ../clients/typescript/src
 COPY web ./
 RUN npm run build
 

@@ -23,9 +23,13 @@ test: ## Install what the tests need and run all of them
 check: ## Formatting, lints, sizes, licences, advisories, what must not be committed
 	@scripts/check
 
-bench: ## Measure, in a release build
+bench: ## Measure, in a release build; `make bench -- --quick --check` measures less, and fails on a missed target
 	cargo build --release --locked --package consort-cli --package consort-bench
-	cargo run --release --locked --package consort-bench
+	cargo run --release --locked --package consort-bench -- $(filter --%,$(MAKECMDGOALS)) $(PARTS)
+
+# What follows `--` on the command line are options of the command, and nothing to make.
+--%:
+	@:
 
 chaos: ## Run the tests that break things, longer than `make test` does
 	@scripts/chaos

@@ -5,6 +5,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const COMPRESSED = /\.(js|css|html|svg|json)$/;
 const SMALLEST_BYTES = 1024;
@@ -32,6 +33,20 @@ function compress(): Plugin {
   };
 }
 
+/** The browser tests that take longest, the longest first. */
+const SLOWEST = ['pages', 'language', 'large', 'long', 'editor', 'reviews', 'fit', 'chat', 'runs'];
+
+/** Begins with the slowest files, so that no worker is left alone with one at the end. */
+class SlowestFirst extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const at = SLOWEST.findIndex((name) => moduleId.endsWith(`/e2e/${name}.test.ts`));
+      return at < 0 ? SLOWEST.length : at;
+    };
+    return Promise.resolve(files.toSorted((one, other) => place(one) - place(other)));
+  }
+}
+
 const server = process.env['CONSORT_URL'] ?? 'http://127.0.0.1:7329';
 
 export default defineConfig({
@@ -40,6 +55,7 @@ export default defineConfig({
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   server: { proxy: { '/api': server, '/openapi.json': server, '/ws': { target: server, ws: true } } },
   test: {
+    sequence: { sequencer: SlowestFirst },
     projects: [
       { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       {
@@ -47,9 +63,12 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          fileParallelism: false,
+          // A busy machine takes longer; what holds holds then too.
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000 } },
+          // Each file has servers and a browser of its own, which wait more than they work.
+          maxWorkers: 2,
         },
       },
       {

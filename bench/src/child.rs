@@ -24,7 +24,8 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a program that prints a line which ends with its address.
     pub(crate) fn start(command: &mut Command) -> anyhow::Result<Process> {
-        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        // What a server says to its log is not part of the figures.
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut started = Process { process, address: String::new() };
         let mut line = String::new();
         if let Some(output) = started.process.stdout.take() {

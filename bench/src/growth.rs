@@ -54,7 +54,8 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
         let costs =
             Costs([0, 1, 2].map(|size| median(rounds.iter().filter_map(|Costs(costs)| costs.get(size)).copied())));
         let [at_few, at_some, at_many] = costs.0;
-        let (more, growth) = (costs.one_more(), costs.growth());
+        let more = costs.one_more();
+        let growth = costs.growth();
         println!("{unit:<44} {at_few:>10.1} {at_some:>10.1} {at_many:>10.1} {more:>10.2} {growth:>7.2}x");
         table.add(target, format!("{more:.2} us, a run of {few} {at_few:.0} us"), (growth, GROWTH_MAX), "x");
     }
@@ -64,13 +65,15 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
 impl Costs {
     /// Returns the cost of one more where there are many.
     fn one_more(&self) -> f64 {
-        let ([_, some, many], [_, at_some, at_many]) = (self.0, SIZES.map(|size| size as f64));
+        let [_, some, many] = self.0;
+        let [_, at_some, at_many] = SIZES.map(|size| size as f64);
         (many - some) / (at_many - at_some)
     }
 
     /// Returns the ratio of the cost of one more where there are many to that where there are few.
     fn growth(&self) -> f64 {
-        let ([few, some, _], [at_few, at_some, _]) = (self.0, SIZES.map(|size| size as f64));
+        let [few, some, _] = self.0;
+        let [at_few, at_some, _] = SIZES.map(|size| size as f64);
         let early = (some - few) / (at_some - at_few);
         self.one_more().max(0.0) / early.max(few * FREE)
     }

@@ -56,7 +56,8 @@ pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<
 /// Opens a link to it, and returns when its capabilities are known.
 pub(crate) async fn dial(address: &str) -> anyhow::Result<(Network, Dialling)> {
     let network = network("room", vec![("kitchen".to_owned(), Address { url: address.to_owned(), key: None })]);
-    let (dialling, mut changes) = (network.dial(), network.changes());
+    let dialling = network.dial();
+    let mut changes = network.changes();
     while network.registry(|registry| registry.size()) == 0 {
         changes.changed().await?;
     }

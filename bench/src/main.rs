@@ -2,12 +2,15 @@
 //! call beside a bare one, measured in turn on the same machine. `--quick` measures less;
 //! `--check` exits with 1 when a target is missed; names of parts measure only those parts.
 
+mod arrival;
 mod bare;
+mod binary;
 mod child;
 mod crowd;
 mod effort;
 mod growth;
 mod instant;
+mod items;
 mod kitchen;
 mod machine;
 mod meter;
@@ -15,6 +18,7 @@ mod model_server;
 mod recorded;
 mod registry;
 mod remote;
+mod restart;
 mod server;
 mod stage;
 mod stall;
@@ -31,9 +35,12 @@ use anyhow::bail;
 use crate::effort::Effort;
 use crate::table::Table;
 
-const USAGE: &str = "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [growth] [remote] [registry] [server] [talk] [stall]";
+const USAGE: &str = "usage: consort-bench [--quick] [--check] [three] [thousand] [wide] [items] [growth] [remote] [registry] [server] [talk] [stall] [binary] [arrival] [restart]";
 /// The parts that can be measured.
-const PARTS: [&str; 9] = ["three", "thousand", "wide", "growth", "remote", "registry", "server", "talk", "stall"];
+const PARTS: [&str; 13] = [
+    "three", "thousand", "wide", "items", "growth", "remote", "registry", "server", "talk", "stall", "binary",
+    "arrival", "restart",
+];
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -67,6 +74,9 @@ async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
     if wanted("wide") {
         wide::measure(effort, &mut table).await?;
     }
+    if wanted("items") {
+        items::measure(effort, &mut table).await?;
+    }
     if wanted("growth") {
         growth::measure(effort, &mut table).await?;
     }
@@ -84,6 +94,15 @@ async fn bench(flags: &[&str]) -> anyhow::Result<ExitCode> {
     }
     if wanted("stall") {
         stall::measure(effort, &mut table).await?;
+    }
+    if wanted("binary") {
+        binary::measure(effort, &mut table).await?;
+    }
+    if wanted("arrival") {
+        arrival::measure(effort, &mut table).await?;
+    }
+    if wanted("restart") {
+        restart::measure(effort, &mut table).await?;
     }
     println!("\n{table}");
     let failed = flags.contains(&"--check") && table.missed() > 0;

@@ -114,7 +114,8 @@ fn request(inbox: &[u8]) -> anyhow::Result<Option<(usize, usize)>> {
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
     };
     let body = head.lines().find_map(header).context("the request does not say how long it is")?;
-    let (start, length) = (end + 4, end + 4 + body);
+    let start = end + 4;
+    let length = end + 4 + body;
     Ok((inbox.len() >= length).then_some((start, length)))
 }
 
@@ -125,7 +126,7 @@ fn holds(body: &[u8], words: &[u8]) -> bool {
 fn call() -> Arc<[u8]> {
     let begin =
         json!({ "index": 0, "id": "call_1", "type": "function", "function": { "name": TOOL, "arguments": "" } });
-    let rest = json!({ "index": 0, "function": { "arguments": "{\"input\":\"weather\"}" } });
+    let rest = json!({ "index": 0, "function": { "arguments": "{\"input\":\"6 * 7\"}" } });
     let deltas =
         [json!({ "role": "assistant", "content": null, "tool_calls": [begin] }), json!({ "tool_calls": [rest] })];
     stream(&deltas, "tool_calls")

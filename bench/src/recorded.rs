@@ -32,7 +32,8 @@ pub(crate) struct Recorded {
 impl Recorded {
     /// Runs the three tasks once, with a server in this process.
     pub(crate) async fn run(client: &Client) -> anyhow::Result<Recorded> {
-        let (asks, bodies) = (Arc::default(), Notes::default());
+        let asks = Arc::default();
+        let bodies = Notes::default();
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/v1", listener.local_addr()?);
         let server = tokio::spawn(ModelServer::new(Duration::ZERO).noting(&bodies).serve(listener));

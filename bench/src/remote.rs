@@ -63,7 +63,8 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
     let socket = serve_bare(stored, open("bare.db")?, &mut bare).await?;
     let socket = Arc::new(Mutex::new(socket));
     bare_timed(&socket, WARM_UP).await?;
-    let (jobs, mut rounds) = (effort.runs / 2, Vec::new());
+    let jobs = effort.runs / 2;
+    let mut rounds = Vec::new();
     for _ in 0..effort.rounds {
         rounds.push((bare_timed(&socket, jobs).await?, remote.clone().timed(jobs).await?));
     }
@@ -90,11 +91,18 @@ impl Remote {
 
     async fn call(&self) -> anyhow::Result<()> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        let (run, key, args) = ("run".into(), format!("run/{number}"), json!({ "input": "salt" }));
-        let invocation = Invocation { run, call: Id::task(0), key, args, account: Account::default() };
+        let invocation = Invocation {
+            run: "run".into(),
+            call: Id::task(0),
+            key: format!("run/{number}"),
+            args: json!({ "input": "salt" }),
+            account: Account::default(),
+        };
         match self.tool.call(invocation).await {
             Answer::Done { .. } => Ok(()),
-            failed @ (Answer::Failed(_) | Answer::Unknown(_)) => bail!("the call failed: {failed:?}"),
+            failed @ (Answer::Failed(_) | Answer::Unknown(_) | Answer::Late { .. }) => {
+                bail!("the call failed: {failed:?}")
+            }
         }
     }
 
@@ -108,11 +116,11 @@ impl Remote {
 
     /// Returns the number of commits of one call, without concurrent calls.
     async fn commits_per_call(&self) -> anyhow::Result<u64> {
-        let before = *self.log.commits().borrow();
+        let before = *self.log.news("").borrow();
         for _ in 0..WARM_UP {
             self.call().await?;
         }
-        let commits = *self.log.commits().borrow() - before;
+        let commits = *self.log.news("").borrow() - before;
         ensure!(commits >= WARM_UP as u64, "a call was not stored");
         Ok(commits.div_ceil(WARM_UP as u64))
     }
@@ -156,14 +164,17 @@ async fn serve_bare(stored: Stored, log: Arc<SqliteLog>, tasks: &mut JoinSet<()>
 }
 
 async fn answer_bare(stream: TcpStream, stored: &Stored, log: &SqliteLog) -> anyhow::Result<()> {
-    let (mut socket, mut number) = (accept_async(stream).await?, 0_u64);
+    let mut socket = accept_async(stream).await?;
+    let mut number = 0_u64;
     while let Some(Ok(message)) = socket.next().await {
         let Message::Text(text) = message else { continue };
         number += 1;
-        let (stream, mut len): (Arc<str>, Seq) = (format!("bare-{number}").into(), 0);
+        let stream: Arc<str> = format!("bare-{number}").into();
+        let mut len: Seq = 0;
         for records in &stored.decisions {
             let claims = if len == 0 { vec![format!("peer-request/{number}")] } else { Vec::new() };
-            let (count, row) = (records.len() as Seq, stored.row.clone());
+            let count = records.len() as Seq;
+            let row = stored.row.clone();
             let append =
                 Append { stream: stream.clone(), expected: len, epoch: 1, records: records.clone(), row, claims };
             log.append(append).await?;
@@ -180,7 +191,8 @@ async fn bare_timed(socket: &Arc<Mutex<Socket>>, jobs: usize) -> anyhow::Result<
         "input": { "input": "salt" }, "deadline": "PT35S", "ancestors": ["room"], "hops": 7 });
     let request: Arc<str> = request.to_string().into();
     let job = move || {
-        let (socket, request) = (socket.clone(), request.clone());
+        let socket = socket.clone();
+        let request = request.clone();
         async move {
             let mut socket = socket.lock().await;
             socket.send(Message::text(&*request)).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use consort_core::catalog::ModelInfo;
 use consort_core::compile::{Catalog, compile};
-use consort_core::draft::{Draft, Ensemble, Request};
+use consort_core::draft::{Draft, Each, Ensemble, Request};
 use consort_log::{Log, Query};
 use consort_models::{Model, ModelCatalog};
 use consort_runtime::effects::Seams;
@@ -16,8 +16,8 @@ use consort_tools::Toolbox;
 
 use crate::instant::InstantTool;
 
-/// The tool that the first of three tasks calls.
-pub(crate) const TOOL: &str = "lookup";
+/// The tool that the first of three tasks calls: the name of one that comes with the program.
+pub(crate) const TOOL: &str = "calculator";
 const ALIAS: &str = "model";
 
 /// An ensemble on its own engine. Clones share the engine.
@@ -98,6 +98,20 @@ pub(crate) fn wide(width: usize) -> Ensemble {
     let last = Draft { context, ..task("last", "Sum up what it means for all villages.") };
     let tasks = std::iter::once(first).chain(middle).chain([last]).collect();
     Ensemble { name: "wide".to_owned(), tasks, ..Ensemble::default() }
+}
+
+/// Returns the same work as [`wide`], with one task that is done for each item of a list.
+pub(crate) fn items(width: usize) -> Ensemble {
+    let first = task("first", "Find out what the weather will be like today.");
+    let limit = u32::try_from(width).ok();
+    let each = Each { list: Some("inputs.villages".to_owned()), max_items: limit, max_parallel: limit };
+    let middle = task("middle", "Say what the weather means for the village {item}.");
+    let middle = Draft { context: vec!["$first".to_owned()], each, ..middle };
+    let context = vec!["$middle".to_owned()];
+    let last = Draft { context, ..task("last", "Sum up what it means for all villages.") };
+    let villages: Vec<String> = (0..width).map(|number| format!("middle-{number}")).collect();
+    let inputs = [("villages".to_owned(), villages.into())].into();
+    Ensemble { name: "items".to_owned(), tasks: vec![first, middle, last], inputs, ..Ensemble::default() }
 }
 
 /// Returns a task of this name.

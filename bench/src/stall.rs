@@ -1,4 +1,4 @@
-//! Runs while somebody reads an older state of the store, as a backup does, and
+//! Runs while a reader uses an older state of the store, as a backup does, and
 //! streams are erased, as retention does: how long the slowest of a hundred take,
 //! against the same runs when nothing else happens.
 
@@ -27,7 +27,9 @@ const LARGE: usize = 512;
 
 /// Measures and adds the target.
 pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
-    let (server, client, folder) = (Server::start(0)?, client()?, tempfile::tempdir()?);
+    let server = Server::start(0)?;
+    let client = client()?;
+    let folder = tempfile::tempdir()?;
     let path = folder.path().join("log.db");
     let log = Arc::new(SqliteLog::open(&path)?);
     let stage = Stage::new(three_tasks(), log.clone(), openai(&server.url, &client)?, std::num::NonZeroU32::MAX)?;
@@ -78,10 +80,12 @@ async fn large(log: &dyn Log) -> anyhow::Result<()> {
         ended_at: Some(0),
         tags: [].into(),
         body: "{}".into(),
+        words: None,
     };
     for expected in 0..LARGE as u64 {
         let records = vec![Record { body: "x".repeat(64 * 1024).into(), attachments: Vec::new() }];
-        let (stream, row) = ("run-large".into(), row.clone());
+        let stream = "run-large".into();
+        let row = row.clone();
         log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await?;
     }
     Ok(())

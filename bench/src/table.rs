@@ -38,7 +38,8 @@ impl fmt::Display for Table {
         writeln!(out, "{:<44} {:<34} {:>10} {:>10}", "what", "measured", "result", "wanted")?;
         for line in &self.0 {
             let Line { what, measured, value, wanted, unit } = line;
-            let (value, wanted) = (format!("{value:.2}{unit}"), format!("<={wanted}{unit}"));
+            let value = format!("{value:.2}{unit}");
+            let wanted = format!("<={wanted}{unit}");
             let verdict = if line.is_met() { "ok" } else { "NOT OK" };
             writeln!(out, "{what:<44} {measured:<34} {value:>10} {wanted:>10}  {verdict}")?;
         }

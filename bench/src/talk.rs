@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use consort_chat::{Chats, Place, Settings};
+use consort_chat::{Chats, MessageState, Settings};
 use consort_core::budget::Limits as Budget;
 use consort_core::catalog::ModelInfo;
 use consort_core::chat::{Mode, Rules, Say};
@@ -32,8 +32,8 @@ use crate::table::Table;
 
 /// The number of concurrent turns, each in its own thread.
 const AT_ONCE: usize = 16;
-const TOKEN_MAX: f64 = 6.0;
-const CALL_MAX: f64 = 10.0;
+const TOKEN_MAX: f64 = 4.0;
+const CALL_MAX: f64 = 5.0;
 /// The numbers of messages of a short and of a long thread, and of turns by which they are measured.
 const FEW: usize = 20;
 const MANY: usize = 2000;
@@ -67,17 +67,21 @@ struct Round {
 
 /// Measures and adds the targets.
 pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
-    let (server, client) = (Server::start(0)?, client()?);
+    let server = Server::start(0)?;
+    let client = client()?;
     let crowd = Crowd { jobs: effort.runs / 4, at_once: AT_ONCE };
     let plain = Parlour::new(openai(&server.url, &client)?, Calls::Nothing)?;
     let calling = Parlour::new(openai(&server.url, &client)?, Calls::Tools)?;
     let url: Arc<str> = format!("{}/chat/completions", server.url).into();
     let bare = |said: &'static str| {
-        let (client, url) = (client.clone(), url.clone());
+        let client = client.clone();
+        let url = url.clone();
         let message = json!({ "role": "user", "content": said });
         let body = json!({ "model": "m", "stream": true, "messages": [message] }).to_string().into_bytes();
         crowd.cpu_us(move || {
-            let (client, url, body) = (client.clone(), url.clone(), body.clone());
+            let client = client.clone();
+            let url = url.clone();
+            let body = body.clone();
             async move { bare::post(&client, &url, &[body]).await }
         })
     };
@@ -99,11 +103,12 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
 fn report(rounds: &[Round], table: &mut Table) {
     let of = |part: fn(&Round) -> f64| median(rounds.iter().map(part));
     let tokens = (LONG - SHORT) as f64;
-    let (bare, token) =
-        (of(|round| round.bare_long - round.bare_short) / tokens, of(|round| round.long - round.short) / tokens);
+    let bare = of(|round| round.bare_long - round.bare_short) / tokens;
+    let token = of(|round| round.long - round.short) / tokens;
     let ratio = of(|round| (round.long - round.short) / (round.bare_long - round.bare_short));
     table.add("chat: CPU per token", format!("{token:.2} us, bare {bare:.2} us"), (ratio, TOKEN_MAX), "x");
-    let (bare, call) = (of(|round| round.bare_short), of(|round| round.calling - round.short));
+    let bare = of(|round| round.bare_short);
+    let call = of(|round| round.calling - round.short);
     let ratio = of(|round| (round.calling - round.short) / round.bare_short);
     let measured = format!("{call:.0} us, bare call {bare:.0} us");
     table.add("chat: CPU per tool call and the answer to it", measured, (ratio, CALL_MAX), "x");
@@ -112,8 +117,10 @@ fn report(rounds: &[Round], table: &mut Table) {
 /// Measures answers in a long and in a short thread, in turn.
 async fn length(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let parlour = Parlour::new(InstantModel, Calls::Nothing)?;
-    let (few, many) = (parlour.thread(FEW).await?, parlour.thread(MANY).await?);
-    let (mut short, mut long) = (Vec::new(), Vec::new());
+    let few = parlour.thread(FEW).await?;
+    let many = parlour.thread(MANY).await?;
+    let mut short = Vec::new();
+    let mut long = Vec::new();
     for _ in 0..=effort.rounds {
         short.push(parlour.answers(&few).await?);
         long.push(parlour.answers(&many).await?);
@@ -158,7 +165,7 @@ impl Parlour {
         let say = Say { content: said.into(), ..Say::default() };
         let seat = self.chats.seat(thread);
         let said = self.chats.say(OWNER, thread, say).await?;
-        let Place::Begun { seq } = said.place else { anyhow::bail!("the turn waits") };
+        let MessageState::Begun { seq } = said.place else { anyhow::bail!("the turn waits") };
         let mut frames = self.chats.turn(&seat, &said.turn, seq).await?;
         let mut last = None;
         while let Some(frame) = frames.next().await {

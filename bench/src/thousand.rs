@@ -22,8 +22,8 @@ const CROWD: Crowd = Crowd { jobs: 1000, at_once: 1000 };
 /// More than the number of concurrent calls.
 const SLOTS: NonZeroU32 = NonZeroU32::MAX;
 const LATENCY_MS: u64 = 200;
-const RATIO_MAX: f64 = 1.4;
-const MEGABYTES_MAX: f64 = 150.0;
+const RATIO_MAX: f64 = 1.05;
+const MEGABYTES_MAX: f64 = 80.0;
 const BARE: &str = "bare";
 const RUNS: &str = "runs";
 
@@ -36,7 +36,8 @@ struct Took {
 /// Measures and adds the targets.
 pub(crate) fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let server = Server::start(LATENCY_MS)?;
-    let (mut bare, mut runs) = (Vec::new(), Vec::new());
+    let mut bare = Vec::new();
+    let mut runs = Vec::new();
     for _ in 0..effort.large_rounds {
         bare.push(side(BARE, &server.url)?);
         runs.push(side(RUNS, &server.url)?);
@@ -76,7 +77,9 @@ async fn time_bare(url: &str) -> anyhow::Result<Duration> {
     let url: Arc<str> = format!("{url}/chat/completions").into();
     let began = Instant::now();
     let job = move || {
-        let (client, url, recorded) = (client.clone(), url.clone(), recorded.clone());
+        let client = client.clone();
+        let url = url.clone();
+        let recorded = recorded.clone();
         async move { bare::post(&client, &url, &recorded.bodies).await }
     };
     CROWD.work(job).await?;
@@ -87,7 +90,8 @@ async fn time_runs(url: &str) -> anyhow::Result<Duration> {
     let folder = tempfile::tempdir()?;
     let log = Arc::new(SqliteLog::open(&folder.path().join("log.db"))?);
     let stage = Stage::new(three_tasks(), log, openai(url, &client()?)?, SLOTS)?;
-    let (began, job) = (Instant::now(), stage.clone());
+    let began = Instant::now();
+    let job = stage.clone();
     let job = move || {
         let stage = job.clone();
         async move { stage.run().await }

@@ -23,7 +23,7 @@ use crate::table::Table;
 const AT_ONCE: usize = 16;
 /// More than the number of concurrent calls: waiting for a slot is not measured here.
 const SLOTS: NonZeroU32 = NonZeroU32::MAX;
-const RATIO_MAX: f64 = 10.0;
+const RATIO_MAX: f64 = 5.0;
 const COMMITS_MAX: f64 = 8.0;
 
 /// The four ways to make the calls.
@@ -47,7 +47,9 @@ struct Round {
 
 /// Measures and adds the targets.
 pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
-    let (server, client, folder) = (Server::start(0)?, client()?, tempfile::tempdir()?);
+    let server = Server::start(0)?;
+    let client = client()?;
+    let folder = tempfile::tempdir()?;
     let log = Arc::new(SqliteLog::open(&folder.path().join("log.db"))?);
     let model = openai(&server.url, &client)?;
     let ways = Ways {
@@ -60,7 +62,8 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
     let crowd = Crowd { jobs: effort.runs, at_once: AT_ONCE };
     let warm_up = Crowd { jobs: AT_ONCE * 4, at_once: AT_ONCE };
     ways.round(warm_up).await?;
-    let (commits, mut rounds) = (commits(&*log), Vec::new());
+    let commits = commits(&*log);
+    let mut rounds = Vec::new();
     for _ in 0..effort.rounds {
         rounds.push(ways.round(crowd).await?);
     }
@@ -77,15 +80,21 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
 
 impl Ways {
     async fn round(&self, crowd: Crowd) -> anyhow::Result<Round> {
-        let (client, url, recorded) = (self.client.clone(), self.url.clone(), self.recorded.clone());
+        let client = self.client.clone();
+        let url = self.url.clone();
+        let recorded = self.recorded.clone();
         let bare = crowd.cpu_us(move || {
-            let (client, url, recorded) = (client.clone(), url.clone(), recorded.clone());
+            let client = client.clone();
+            let url = url.clone();
+            let recorded = recorded.clone();
             async move { bare::post(&client, &url, &recorded.bodies).await }
         });
         let bare = bare.await?;
-        let (model, recorded) = (self.model.clone(), self.recorded.clone());
+        let model = self.model.clone();
+        let recorded = self.recorded.clone();
         let wire = crowd.cpu_us(move || {
-            let (model, recorded) = (model.clone(), recorded.clone());
+            let model = model.clone();
+            let recorded = recorded.clone();
             async move { bare::ask(&model, &recorded.asks).await }
         });
         let wire = wire.await?;
@@ -113,12 +122,13 @@ async fn runs(stage: Stage, crowd: Crowd) -> anyhow::Result<f64> {
 }
 
 fn commits(log: &dyn Log) -> f64 {
-    *log.commits().borrow() as f64
+    *log.news("").borrow() as f64
 }
 
 fn report(rounds: &[Round], table: &mut Table) {
     let of = |part: fn(&Round) -> f64| median(rounds.iter().map(part));
-    let (bare, on_disk) = (of(|round| round.bare), of(|round| round.on_disk));
+    let bare = of(|round| round.bare);
+    let on_disk = of(|round| round.on_disk);
     let ratio = of(|round| round.on_disk / round.bare);
     println!(
         "three tasks, {AT_ONCE} at once: 1 bare + {:.2} wire + {:.2} core and runner + {:.2} log = {ratio:.2} times {bare:.0} us",

@@ -35,7 +35,8 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
         (Store::Memory, "1 to 10,000 to 1, in memory: CPU per task"),
         (Store::Disk, "1 to 10,000 to 1, on disk: CPU per task"),
     ] {
-        let (mut narrow, mut broad) = (Vec::new(), Vec::new());
+        let mut narrow = Vec::new();
+        let mut broad = Vec::new();
         for _ in 0..effort.large_rounds {
             narrow.push(per_task(NARROW, WIDE / NARROW, store).await?);
             broad.push(per_task(WIDE, 1, store).await?);

@@ -277,7 +277,7 @@ def methods(description: Schema, types: Types) -> str:
         method(path, verb, operation, types, shared)
         for path, verbs in description["paths"].items()
         for verb, operation in verbs.items()
-        if isinstance(operation, dict) and operation.get("operationId") not in (None, "socket")
+        if isinstance(operation, dict) and operation.get("operationId") not in (None, "socket", "clusterLink")
     ]
     text = "\n".join(written)
     code = re.sub(r'""".*?"""', "", text)

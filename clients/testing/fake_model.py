@@ -1,8 +1,9 @@
 """A model that speaks the OpenAI protocol, and a tool at `/tool`, for the tests of the clients. It follows the marks in
 the last thing it was asked, so that a test decides how a conversation goes:
 
-[words N] answers with N words, [pace MS] pauses between them, [call TOOL {…}] asks for a tool first, [say TEXT] says
-that. As a program it prints its address and serves until its input ends."""
+[words N] answers with N words, [pace MS] pauses between them, [hold NAME] stops after the first word until
+`POST /go-on/NAME`, [call TOOL {…}] asks for a tool first, [say TEXT] says that, [look] says which files it was shown. As
+a program it prints its address and serves until its input ends."""
 
 from __future__ import annotations
 
@@ -11,8 +12,13 @@ import re
 import sys
 import threading
 import time
+from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+
+HELD_SECONDS = 60
+"""How long an answer is held: a test that forgot it fails and does not hang."""
 
 
 class FakeModel:
@@ -28,10 +34,18 @@ class FakeModel:
         """Its address."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
+    def go_on(self, name: str) -> None:
+        """Lets the answers that are held by this name go on."""
+        held[name].set()
+
     def close(self) -> None:
         """Stops it."""
         self._server.shutdown()
         self._server.server_close()
+
+
+held: defaultdict[str, threading.Event] = defaultdict(threading.Event)
+"""What answers wait for, by its name."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -39,9 +53,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answers as the model or as the tool."""
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])) or b"{}")
         if self.path == "/tool":
             self._reply("application/json", [json.dumps({"output": "the bell rang"}).encode()])
+        elif self.path.startswith("/go-on/"):
+            held[self.path.removeprefix("/go-on/")].set()
+            self._reply("application/json", [b"{}"])
         else:
             self._reply("text/event-stream", events(body["messages"]))
 
@@ -75,13 +92,23 @@ def events(messages: list[dict[str, Any]]) -> Any:
         yield chunk({"delta": {}, "finish_reason": "tool_calls"})
     else:
         pace = re.search(r"\[pace (\d+)\]", asked)
-        for word in words(asked):
+        hold = re.search(r"\[hold ([^\]]+)\]", asked)
+        for at, word in enumerate(seen(messages) if "[look]" in asked else words(asked)):
             if pace:
                 time.sleep(int(pace[1]) / 1000)
+            if hold and at == 1 and not held[hold[1]].wait(HELD_SECONDS):
+                raise TimeoutError(f"nobody let {hold[1]} go on")
             yield chunk({"delta": {"content": word}})
         yield chunk({"delta": {}, "finish_reason": "stop"})
     yield chunk(None, {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20})
     yield b"data: [DONE]\n\n"
+
+
+def seen(messages: list[dict[str, Any]]) -> list[str]:
+    """The addresses of the pictures in a conversation."""
+    contents = [message["content"] for message in messages if isinstance(message["content"], list)]
+    parts = [part for content in contents for part in content if part["type"] == "image_url"]
+    return [part["image_url"]["url"] + " " for part in parts] or ["nothing"]
 
 
 def words(asked: str) -> list[str]:

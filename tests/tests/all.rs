@@ -8,8 +8,10 @@
 )]
 #![allow(clippy::wildcard_enum_match_arm, reason = "tests look for one thing among many")]
 
+mod agents;
 mod chaos;
 mod chats;
+mod cluster;
 mod crash;
 mod embedding;
 mod examples;

@@ -31,8 +31,13 @@ const SEED: &str = "CONSORT_CHAOS_SEED";
 const KILLS_DEFAULT: u64 = 40;
 /// The number of kills on one file; then its runs may end, and it is read from start to end.
 const KILLS_PER_FILE: u64 = 20;
-/// The maximum lifetime of a process after it has begun to work.
-const LIFE_MAX_US: u64 = 500_000;
+/// The most that a process writes into its ledger before it is killed, in bytes: its life is measured by what it did,
+/// because a busy machine lets it do little in a while.
+const LIFE_MAX_BYTES: u64 = 100_000;
+/// The pause between two looks at the ledger.
+const LOOK_AGAIN: Duration = Duration::from_micros(500);
+/// Far longer than the machine needs to let a process do that much.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A small random number generator: the same seed gives the same numbers.
 #[derive(Clone, Copy, Debug)]
@@ -77,13 +82,23 @@ impl Folder {
     /// Runs one process and kills it; returns the positions of the kill.
     async fn kill(&mut self, dice: &mut Dice) -> Positions {
         let mut child = self.start(Orders::Work { seed: dice.roll(u64::MAX) });
-        std::thread::sleep(Duration::from_micros(dice.roll(LIFE_MAX_US)));
+        self.until_written(dice.roll(LIFE_MAX_BYTES));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9), "the process ended by itself");
         let ledger = Ledger::read(self.path());
         let positions = Positions::read(&self.copy(), &ledger.since(self.read)).await;
         self.read = ledger.len();
         positions
+    }
+
+    /// Returns when the ledger has grown by so many bytes.
+    fn until_written(&self, bytes: u64) {
+        let began = Instant::now();
+        let enough = Ledger::size(self.path()) + bytes;
+        while Ledger::size(self.path()) < enough {
+            assert!(began.elapsed() < PATIENCE, "the process does nothing");
+            std::thread::sleep(LOOK_AGAIN);
+        }
     }
 
     /// Copies the file exactly as the process left it, so that reading the copy repairs nothing.
@@ -130,9 +145,11 @@ async fn kill_again_and_again() {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
     let seed = number(SEED).unwrap_or_else(now);
     say(&format!("{kills} kills; to repeat them: {KILLS}={kills} {SEED}={seed} make chaos"));
-    let (mut dice, began) = (Dice(seed), Instant::now());
+    let mut dice = Dice(seed);
+    let began = Instant::now();
     let endings = verdict::undisturbed().await;
-    let (mut fell, mut verdict) = (Vec::new(), Verdict::default());
+    let mut fell = Vec::new();
+    let mut verdict = Verdict::default();
     while (fell.len() as u64) < kills {
         let mut folder = Folder::new();
         for _kill in 0..KILLS_PER_FILE.min(kills - fell.len() as u64) {

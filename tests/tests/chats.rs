@@ -123,8 +123,10 @@ async fn allow(chats: &Chats, asked: &Value) {
 
 /// Runs the turn with one death; returns whether it happened.
 async fn turn(death: Death) -> bool {
-    let (play, log) = (Play::new(), Arc::new(DyingLog::new(death)));
-    let (mut seen, mut thread) = (Vec::new(), String::new());
+    let play = Play::new();
+    let log = Arc::new(DyingLog::new(death));
+    let mut seen = Vec::new();
+    let mut thread = String::new();
     let died = {
         let (chats, _engine) = play.life(log.clone());
         tokio::select! {
@@ -161,7 +163,7 @@ async fn turn(death: Death) -> bool {
 
 /// Returns when every turn of the thread was searched for facts.
 async fn remembered(chats: &Chats, thread: &str, log: &MemoryLog) {
-    let mut commits = log.commits();
+    let mut commits = log.news(thread);
     while !chats.thread("me", thread).await.unwrap().unmined.is_empty() {
         timeout(PATIENCE, commits.changed()).await.expect("nobody looks through the turn").unwrap();
     }
@@ -173,7 +175,7 @@ async fn check_memory(chats: &Chats, thread: &str, log: &MemoryLog) {
     assert_eq!(facts, [FACT]);
     let mined = chats.thread("me", thread).await.unwrap().mined.unwrap();
     assert_eq!((mined.status, mined.facts), (consort_chat::MinedStatus::Completed, 1));
-    let mut commits = log.commits();
+    let mut commits = log.news(thread);
     let minings = Query { kind: Some(Kind::Mining.word().to_owned()), ..Query::default() };
     while log.list(minings.clone()).await.unwrap().total > 0 {
         timeout(PATIENCE, commits.changed()).await.expect("what was looked through is left").unwrap();
@@ -218,7 +220,8 @@ async fn a_turn_goes_on_wherever_the_process_died() {
 /// Returns all text of a turn, after checking that none came
 /// before a model call was announced or after it ended.
 async fn heard(mut frames: impl futures::Stream<Item = Result<Numbered, consort_log::Error>> + Unpin) -> String {
-    let (mut said, mut talks) = (String::new(), false);
+    let mut said = String::new();
+    let mut talks = false;
     while let Some(frame) = timeout(PATIENCE, frames.next()).await.expect("the turn is over") {
         let frame: Value = serde_json::from_str(&frame.unwrap().text).unwrap();
         match frame["type"].as_str().unwrap() {
@@ -253,7 +256,8 @@ async fn whoever_is_there_when_a_turn_begins_hears_every_word_however_late_they_
 
 #[tokio::test]
 async fn what_a_workspace_says_about_itself_is_told_as_information_and_nothing_else_is() {
-    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
     let model = ScriptedModel::new().otherwise(Line::new().says("fine"));
     let workspace = Workspace::open(folder.path()).unwrap();
     let play = Play { model, workspace: Some(workspace), ..Play::default() };
@@ -387,8 +391,8 @@ impl Log for SlowLog {
         self.0.erase(streams)
     }
 
-    fn commits(&self) -> watch::Receiver<u64> {
-        self.0.commits()
+    fn news(&self, stream: &str) -> watch::Receiver<u64> {
+        self.0.news(stream)
     }
 }
 
@@ -434,7 +438,8 @@ async fn a_message_sent_before_a_restarted_server_looks_at_those_that_wait_is_no
     let model = ScriptedModel::new()
         .when(move |ask| words(ask).contains("first"), Line::new().waits(&never))
         .otherwise(Line::new().says("done"));
-    let (play, log) = (Play { model, ..Play::default() }, Arc::new(MemoryLog::default()));
+    let play = Play { model, ..Play::default() };
+    let log = Arc::new(MemoryLog::default());
     let say = |content: &str, if_busy| Say { content: content.into(), if_busy, ..Say::default() };
     let thread = {
         let (chats, engine) = play.life(log.clone());

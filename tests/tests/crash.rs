@@ -2,6 +2,7 @@
 //! fresh engine on what was stored ends the run the same way, and nothing that
 //! was finished happens again.
 
+mod branches;
 mod pipelines;
 mod scenarios;
 
@@ -24,6 +25,7 @@ use futures::StreamExt;
 use serde_json::Value;
 use tokio::time::timeout;
 
+use self::branches::BRANCHES;
 use self::scenarios::{PEOPLE, Scenario, TROUBLE, Table, WORK};
 use crate::laws::{Done, Tally, check_frames, check_run};
 use crate::support::{Death, DyingLog, compiled, engine, events, json, models, toolbox};
@@ -62,7 +64,8 @@ impl Life<'_> {
                 self.engine.submit(run).await.unwrap()
             }
             Some((old, before)) => {
-                let (edits, catalog) = (Edits::default(), Catalog::default());
+                let edits = Edits::default();
+                let catalog = Catalog::default();
                 let wanted =
                     Wanted { keep: before.keep.clone(), edits: &edits, catalog: &catalog, by: "me", traceparent: None };
                 self.engine.fork(old, &wanted).await.unwrap().0
@@ -112,7 +115,8 @@ async fn old(scenario: &Scenario, log: &MemoryLog) -> Option<Arc<str>> {
 }
 
 async fn history(scenario: Scenario, death: Death) -> History {
-    let (log, mut promised) = (Arc::new(DyingLog::new(death)), Vec::new());
+    let log = Arc::new(DyingLog::new(death));
+    let mut promised = Vec::new();
     let old = old(&scenario, &log.inner).await;
     let first = Life::new(log.clone(), &scenario, &mut promised);
     let died = tokio::select! {
@@ -210,7 +214,8 @@ async fn survives(name: &str, scenario: fn() -> Scenario) -> (usize, Tally) {
 }
 
 async fn all_survive(scenarios: &Table) -> (usize, Tally) {
-    let (mut deaths, mut tally) = (0, Tally::default());
+    let mut deaths = 0;
+    let mut tally = Tally::default();
     for (name, scenario) in scenarios {
         let (more, done) = survives(name, *scenario).await;
         deaths += more;
@@ -223,6 +228,12 @@ async fn all_survive(scenarios: &Table) -> (usize, Tally) {
 async fn work_ends_the_same_wherever_the_process_died() {
     let (deaths, tally) = all_survive(WORK).await;
     assert!(deaths > 50 && tally.repeated > 0 && tally.unknown > 0, "{deaths} {tally:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn branches_items_and_rounds_end_the_same_wherever_the_process_died() {
+    let (deaths, tally) = all_survive(BRANCHES).await;
+    assert!(deaths > 100 && tally.unknown > 0, "{deaths} {tally:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,7 +76,8 @@ async fn what_cannot_be_reached_is_a_mistake_like_any_other() {
 #[tokio::test]
 async fn files_are_changed_in_the_workspace_alone_and_the_trace_tells_of_it() {
     let home = tempfile::tempdir().unwrap();
-    let (work, traces) = (home.path().join("work"), home.path().join("traces"));
+    let work = home.path().join("work");
+    let traces = home.path().join("traces");
     let model = ScriptedModel::new()
         .calls("1.0", "write_file", &json!({ "path": "../tea.md", "content": "green" }))
         .calls("1.1", "write_file", &json!({ "path": "notes/tea.md", "content": "green" }))
@@ -155,7 +156,8 @@ async fn a_paused_run_begins_nothing_and_goes_on_with_the_model_and_the_words_it
 async fn a_review_is_answered_with_words_of_ones_own_and_only_by_its_run() {
     let task = || Task::builder("Write").name("notice").review(ReviewRule::Required);
     let ensemble = Ensemble::builder().model("demo", Model::demo()).task(task()).build().unwrap();
-    let (run, other) = (ensemble.start(()).await.unwrap(), ensemble.start(()).await.unwrap());
+    let run = ensemble.start(()).await.unwrap();
+    let other = ensemble.start(()).await.unwrap();
     let mut events = run.events().await.unwrap();
     while let Some(event) = events.next().await {
         let Some(review) = event.unwrap().review() else { continue };
@@ -197,7 +199,8 @@ fn offered(model: &ScriptedModel, place: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn tools_that_come_and_go_are_looked_up_whenever_a_task_begins() {
-    let (market, gate) = (Market::default(), Arc::new(Notify::new()));
+    let market = Market::default();
+    let gate = Arc::new(Notify::new());
     market.sells("pears", "fruit");
     let model = ScriptedModel::new()
         .at("1.0", Line::new().waits(&gate).says("one"))

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use consort_core::answer::Completeness;
 use consort_core::catalog::EffectClass;
 use consort_core::event::{Event, EventKind, Timing};
-use consort_core::id::Id;
+use consort_core::id::{Id, Place};
 use consort_core::message::{Message, Outcome, Reply};
 use consort_core::run::Run;
 use serde_json::Value;
@@ -98,8 +98,8 @@ struct Reader {
     open: BTreeSet<Id>,
     /// The rounds that have been answered.
     answered: BTreeSet<(Id, u32)>,
-    /// The tasks that are over.
-    over: BTreeSet<usize>,
+    /// The tasks, and the instances of tasks, that are over.
+    over: BTreeSet<Place>,
     /// The calls with an unknown outcome whose model has not been called since.
     unknown: BTreeSet<Id>,
     at: u64,
@@ -115,7 +115,7 @@ impl Reader {
             EventKind::RunAccepted { belt, .. } => {
                 self.effects = belt.iter().map(|(name, tool)| (name.clone(), tool.effect)).collect();
             }
-            EventKind::RunAdopted { epoch } => self.adopted(*epoch),
+            EventKind::RunAdopted { epoch, .. } => self.adopted(*epoch),
             // The owners before belonged to another run.
             EventKind::RunForked { .. } => self.epoch = 0,
             EventKind::ModelAsked { turn, round, .. } => {
@@ -140,13 +140,13 @@ impl Reader {
                 called.dispatched += 1;
             }
             EventKind::SubtaskStarted { call, .. } => {
-                assert!(!self.over.contains(&call.task_index()), "{call} is too late")
+                assert!(!self.is_over(call), "{call} is too late")
             }
             EventKind::ToolReturned { call, outcome, .. } => self.returned(call, outcome),
             EventKind::TaskCompleted { turn }
             | EventKind::TaskFailed { turn, .. }
             | EventKind::TaskSkipped { turn, .. } => {
-                assert!(self.over.insert(turn.task_index()), "task {turn} ends twice");
+                assert!(self.over.insert(turn.site()), "task {turn} ends twice");
             }
             _ => {}
         }
@@ -167,8 +167,13 @@ impl Reader {
         self.open.clear();
     }
 
+    /// Returns whether the task that something belongs to is over, as a whole or at this place.
+    fn is_over(&self, id: &Id) -> bool {
+        self.over.contains(&id.site()) || self.over.contains(&Place::task(id.task_index()))
+    }
+
     fn begins(&mut self, id: &Id) {
-        assert!(!self.over.contains(&id.task_index()), "{id}: the task is over");
+        assert!(!self.is_over(id), "{id}: the task is over");
         assert!(self.open.insert(id.clone()), "{id} is under way already");
     }
 

@@ -13,13 +13,16 @@ use consort_core::chat::{Mode, Role, Rules, Say};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::id::Id;
+use consort_http::right::{self, Right};
 use consort_http::trace::{self, Trace};
 use consort_log::MemoryLog;
 use consort_models::ScriptedModel;
 use consort_runtime::engine::Engine;
 use consort_tools::mcp::{ServerOptions, Servers, Traits, Transport};
 use consort_tools::{Answer, Invocation, Tool, Toolbox};
+use futures::FutureExt;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::support::{engine, ensemble, frames, models, task};
@@ -28,7 +31,9 @@ mod eras;
 mod real;
 
 /// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The pause between two looks at a condition: a loop without one would keep the servers from the processor.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// A server that misbehaves on request, and everything around it.
 struct Stage {
@@ -101,7 +106,7 @@ fn options(name: &str, folder: &Path, mode: &str) -> ServerOptions {
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let looking = async {
         while !is_so() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     };
     timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("never: {what}"));
@@ -127,7 +132,10 @@ async fn what_the_server_does_not_mark_as_reading_happens_once_and_alone_unless_
         Stage::new("well", |options| options.tools = BTreeMap::from([("append_line".to_owned(), traits)])).await;
     let echo = stage.tool("echo").info().clone();
     assert_eq!((echo.permission, echo.effect, echo.parallel_safe), (Permission::Network, EffectClass::Read, true));
-    assert_eq!((echo.description.as_str(), echo.timeout_ms, echo.cancel), ("Says it again", 30_000, CancelClass::Drop));
+    assert_eq!(
+        (echo.description.as_str(), echo.timeout_ms, echo.cancel),
+        ("Says it again", 120_000, CancelClass::Drop)
+    );
     assert_eq!(echo.schema.only_string(), Some("text"));
     let grow = stage.tool("grow").info().clone();
     assert_eq!((grow.permission, grow.effect, grow.parallel_safe), (Permission::Network, EffectClass::Once, false));
@@ -138,6 +146,25 @@ async fn what_the_server_does_not_mark_as_reading_happens_once_and_alone_unless_
         (Permission::Knowledge, EffectClass::Idempotent, true, Some("lines"))
     );
     assert_eq!(stage.call("append_line", json!({ "line": "x" })).await, done("appended x, key run/1.0.0"));
+}
+
+#[tokio::test]
+async fn a_call_is_written_only_while_the_node_may_act_for_its_run() {
+    let stage = Stage::new("well", |_| {}).await;
+    let (may, allowed) = watch::channel(false);
+    let right = Right::new(2, move || {
+        let mut allowed = allowed.clone();
+        async move { drop(allowed.wait_for(|allowed| *allowed).await) }.boxed()
+    });
+    let mut waiting = Box::pin(right::within(right, stage.call("echo", json!({ "text": "late" }))));
+    tokio::select! {
+        biased;
+        early = &mut waiting => panic!("it may not be sent: {early:?}"),
+        now = stage.call("echo", json!({ "text": "now" })) => assert_eq!(now, done("now")),
+    }
+    assert_eq!(stage.ledger(), ["start", "call echo now"]);
+    may.send_replace(true);
+    assert_eq!(waiting.await, done("late"));
 }
 
 #[tokio::test]
@@ -194,15 +221,22 @@ async fn a_server_killed_in_the_middle_of_a_call_leaves_an_effect_unknown_and_co
 #[tokio::test]
 async fn a_server_that_keeps_dying_is_listed_as_unavailable_between_attempts() {
     let stage = Stage::new("well", |_| {}).await;
-    let _first = stage.call("die", json!({})).await;
-    let _second = stage.call("die", json!({})).await;
-    let Answer::Failed(why) = stage.call("echo", json!({ "text": "?" })).await else { panic!("it is waiting") };
+    let mut deaths = 0;
+    // The first time it is started again at once, and so it is when it lived for long before, on a busy machine.
+    let why = loop {
+        let _died = stage.call("die", json!({})).await;
+        deaths += 1;
+        if let Answer::Failed(why) = stage.call("echo", json!({ "text": "?" })).await {
+            break why;
+        }
+    };
+    assert!(deaths > 1);
     assert!(why.starts_with("the MCP server `files` is not available: "), "{why}");
     assert_eq!(stage.tool("echo").trouble(), Some(why));
     until("it is there again", || stage.tool("echo").trouble().is_none()).await;
     assert_eq!(stage.call("echo", json!({ "text": "back" })).await, done("back"));
     let starts = stage.ledger().iter().filter(|line| *line == "start").count();
-    assert_eq!(starts, 3, "{:?}", stage.ledger());
+    assert_eq!(starts, deaths + 1, "{:?}", stage.ledger());
 }
 
 #[tokio::test]
@@ -231,8 +265,13 @@ async fn a_stuck_server_is_started_anew() {
     stage.give_up("stuck").await;
     let is_back = |ledger: &[String]| ledger.last().is_some_and(|line| line == "start");
     until("it was started anew", || is_back(&stage.ledger())).await;
-    until("it is there again", || stage.tool("echo").trouble().is_none()).await;
-    assert_eq!(stage.call("echo", json!({ "text": "b" })).await, done("b"));
+    // On a busy machine it may take more than one attempt.
+    let answers = async {
+        while stage.call("echo", json!({ "text": "b" })).await != done("b") {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    timeout(PATIENCE, answers).await.expect("it answers again");
 }
 
 #[tokio::test]

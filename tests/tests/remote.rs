@@ -90,7 +90,15 @@ impl Town {
         };
         let address = |peer: &str| (peer.to_owned(), Address { url: peer.to_owned(), key: None });
         let peers = peers.into_iter().map(address).collect();
-        let options = Options { name: name.to_owned(), realm: None, lease: LEASE, max_hops: 8, shareable: true, peers };
+        let options = Options {
+            name: name.to_owned(),
+            realm: None,
+            lease: LEASE,
+            max_hops: 8,
+            shareable: true,
+            peers,
+            agents: Vec::new(),
+        };
         let network = Network::new(options, Arc::new(self.wires.from(name)));
         let own = match who {
             Who::Room => Vec::new(),
@@ -103,7 +111,8 @@ impl Town {
         network.offer(Arc::new(Serve::new(name, kitchen, engine.clone(), 8)));
         engine.recover().await.unwrap();
         let mut calls = self.wires.listen(name);
-        let (mut answering, answers) = (JoinSet::new(), network.clone());
+        let mut answering = JoinSet::new();
+        let answers = network.clone();
         answering.spawn(async move {
             let mut links = JoinSet::new();
             while let Some(connection) = calls.recv().await {
@@ -145,7 +154,8 @@ impl Town {
         while room.as_ref().unwrap().network.registry(|known| known.size()) == 0 {
             changes.changed().await.unwrap();
         }
-        let (names, mut deaths) = (CALLS.map(|(name, _)| name), 0);
+        let names = CALLS.map(|(name, _)| name);
+        let mut deaths = 0;
         let ensemble = ensemble(vec![task("own", &names)]);
         let mut submitting: Option<BoxFuture<'_, ()>> = Some(Box::pin(submit(room.as_ref().unwrap(), &ensemble)));
         while !self.is_over().await {
@@ -193,12 +203,14 @@ impl Town {
         let rows = self.logs[0].inner.list(query).await.unwrap().rows;
         assert_eq!(&*rows[0].1.status, "COMPLETED");
         let events = events(&self.logs[0].inner, &rows[0].0).await;
-        let (done, mut unknown) = (self.done(), 0);
+        let done = self.done();
+        let mut unknown = 0;
         for (index, (name, effect)) in CALLS.into_iter().enumerate() {
             let entries = done.get(if name == COOK { "spices" } else { name });
             let entries = entries.map(Vec::as_slice).unwrap_or_default();
             let count = |what| entries.iter().filter(|entry| entry.what == what).count();
-            let (begun, finished) = (count(tool::What::Began), count(tool::What::Finished));
+            let begun = count(tool::What::Began);
+            let finished = count(tool::What::Finished);
             let outcome = outcome(&events, &format!("1.0.{index}"));
             match (&outcome, effect) {
                 // The shop's model answers even when it is unknown whether it has paid.
@@ -239,7 +251,8 @@ fn outcome(events: &[Event], place: &str) -> Outcome {
 /// Runs one history; returns the numbers of deaths and of calls with an unknown outcome.
 async fn history(deaths: [Death; 2]) -> (usize, usize) {
     println!("{deaths:?}");
-    let (town, began) = (Town::new(deaths), Instant::now());
+    let town = Town::new(deaths);
+    let began = Instant::now();
     let died = timeout(DEADLINE * 10, town.live()).await.expect("a caller waits for nothing");
     assert!(began.elapsed() <= DEADLINE, "{:?}", began.elapsed());
     (died, town.judge().await)
@@ -264,7 +277,8 @@ async fn deaths_of(who: Who) -> Vec<Death> {
 #[tokio::test(start_paused = true)]
 async fn a_remote_call_is_done_once_and_answered_wherever_either_side_or_both_died() {
     assert_eq!(history([Death::Never; 2]).await, (0, 0));
-    let (rooms, shops) = (deaths_of(Who::Room).await, deaths_of(Who::Shop).await);
+    let rooms = deaths_of(Who::Room).await;
+    let shops = deaths_of(Who::Shop).await;
     assert!(rooms.len() >= 6 && shops.len() >= 10, "{rooms:?} {shops:?}");
     let mut unknown = 0;
     for room in &rooms {

@@ -125,10 +125,10 @@ async fn another_ensemble_uses_what_is_shared() {
     // A peer is known as soon as it has said hello.
     let known = async {
         while ask(served.address(), "GET /api/network", "", "").await.1["peers"][0]["connected"] != json!(true) {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(30), known).await.expect("the peers find each other");
+    tokio::time::timeout(std::time::Duration::from_secs(120), known).await.expect("the peers find each other");
     let outcome = room.start(()).await.unwrap().finished().await.unwrap();
     assert_eq!((outcome.status, outcome.answer()), (Status::Completed, "asked"));
     let heard = format!("{:?}", model.sent("1.1").unwrap().messages.last().unwrap());

@@ -79,7 +79,8 @@ async fn cancel_now_drops_ten_branches_at_once() {
 
 #[tokio::test]
 async fn cancel_now_aborts_tools_but_lets_one_that_must_not_be_dropped_finish() {
-    let (gate, model) = (Arc::new(Notify::new()), ScriptedModel::new());
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new();
     let call = Line::new().calls("look", &json!({ "input": "" })).calls("pay", &json!({ "input": "" }));
     let model = model.at("1.0", call);
     let look = ScriptedTool::new("look").hangs();
@@ -180,7 +181,8 @@ async fn no_more_questions_are_under_way_than_the_model_allows() {
 async fn a_switch_and_a_directive_reach_the_next_question() {
     let gate = Arc::new(Notify::new());
     let first = Line::new().calls("look", &json!({ "input": "" })).waits(&gate);
-    let (main, spare) = (ScriptedModel::new().at("1.0", first), ScriptedModel::new().otherwise(Line::new().says("ok")));
+    let main = ScriptedModel::new().at("1.0", first);
+    let spare = ScriptedModel::new().otherwise(Line::new().says("ok"));
     let catalog = models(main.clone(), spare.clone());
     let tools = toolbox([ScriptedTool::new("look").answers("sunny")]);
     let engine = engine(Arc::new(MemoryLog::default()), catalog.clone(), tools);

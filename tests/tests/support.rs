@@ -128,7 +128,8 @@ pub(crate) struct DyingLog {
 
 impl DyingLog {
     pub(crate) fn new(death: Death) -> DyingLog {
-        let (inner, appends) = (MemoryLog::default(), AtomicUsize::new(0));
+        let inner = MemoryLog::default();
+        let appends = AtomicUsize::new(0);
         DyingLog { inner, death, appends, dead: AtomicBool::new(false), died: Notify::new() }
     }
 
@@ -178,7 +179,7 @@ impl Log for DyingLog {
         self.inner.erase(streams)
     }
 
-    fn commits(&self) -> watch::Receiver<u64> {
-        self.inner.commits()
+    fn news(&self, stream: &str) -> watch::Receiver<u64> {
+        self.inner.news(stream)
     }
 }

@@ -69,6 +69,38 @@ async fn tokens_come_between_the_frames_of_their_iteration() {
     assert_eq!((&tokens[0]["agentRole"], &tokens[0]["taskDescription"]), (&"Agent".into(), &"Do a".into()));
 }
 
+/// Returns the next words, with their position in the answer.
+async fn next_words(tail: &mut (impl StreamExt<Item = Result<Frame, consort_log::Error>> + Unpin)) -> (String, u64) {
+    loop {
+        let frame: Value = serde_json::from_str(tail.next().await.unwrap().unwrap().text()).unwrap();
+        if frame["type"] == "token" {
+            return (frame["token"].as_str().unwrap().to_owned(), frame["offset"].as_u64().unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_joins_while_a_model_answers_gets_its_words_so_far_and_then_the_rest() {
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new().at("1.0", Line::new().says("Hel").says("lo").waits(&gate).says(" there"));
+    let log = Arc::new(MemoryLog::default());
+    let engine = engine(log, models(model, ScriptedModel::new()), toolbox(Vec::<ScriptedTool>::new()));
+    let run = submit(&engine, &["a"]).await;
+    let mut early = engine.tail(&run, 0).await.unwrap();
+    let mut heard = String::new();
+    while heard != "Hello" {
+        let (words, offset) = next_words(&mut early).await;
+        assert_eq!(offset, heard.len() as u64);
+        heard.push_str(&words);
+    }
+    let mut late = engine.tail(&run, 0).await.unwrap();
+    assert_eq!(next_words(&mut late).await, ("Hello".to_owned(), 0));
+    gate.notify_one();
+    for tail in [&mut early, &mut late] {
+        assert_eq!(next_words(tail).await, (" there".to_owned(), 5));
+    }
+}
+
 #[tokio::test]
 async fn a_watcher_that_falls_behind_loses_no_event() {
     let model = ScriptedModel::new().otherwise(Line::new().says("ok"));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { launch, open, type Opened } from './browser';
+import { enter, launch, open, type Opened } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
 
@@ -17,7 +17,7 @@ const SCRIPT = {
     '[call run_subtask {"title":"Hive one","instructions":"Look at the first hive"}] ' +
     '[call run_subtask {"title":"Hive two","instructions":"Look at the second hive"}] ' +
     '[say Both hives are **fine**.]',
-  'Look at the first hive': '[call calculator {"input":"6 * 7"}] [words 30] [pace 20]',
+  'Look at the first hive': '[call calculator {"input":"6 * 7"}] [words 30]',
   'Look at the second hive': '[call calculator {"input":"5 * 5"}] [words 10]',
   'Order honey': '[call order_honey {"jars": 3}] [say It is settled.]',
 };
@@ -53,8 +53,7 @@ afterEach(async () => {
 });
 
 async function say(text: string): Promise<void> {
-  await page.getByRole('textbox', { name: 'Message' }).fill(text);
-  await page.keyboard.press('Enter');
+  await enter(page.getByRole('textbox', { name: 'Message' }), text);
   await page.waitForURL(/\/chat\/(?!new)/);
 }
 
@@ -126,8 +125,7 @@ describe('a conversation', () => {
     await page.getByRole('link', { name: /Chat.*1 waiting/ }).waitFor();
     await page.getByRole('log').focus();
     await page.keyboard.press('n');
-    await question.getByLabel('Why not').fill('We have enough honey');
-    await page.keyboard.press('Enter');
+    await enter(question.getByLabel('Why not'), 'We have enough honey');
     await talk().getByText('It is settled.').waitFor();
     await talk().getByText('local denied order_honey').waitFor();
     await say('Order honey again');
@@ -138,8 +136,33 @@ describe('a conversation', () => {
       .waitFor();
   });
 
+  it('makes a call with the arguments that were changed, once they fit', async () => {
+    await say('Order honey');
+    const question = page.getByRole('alertdialog', { name: 'May order_honey be called?' });
+    await question.getByText('jars: 3').waitFor();
+    await talk().focus();
+    await page.keyboard.press('e');
+    const field = question.getByRole('textbox', { name: 'Arguments' });
+    await field.fill('{"jars": "many"}');
+    await question.getByRole('button', { name: 'Allow it with these' }).click();
+    await question.getByText(/changed arguments cannot be used/).waitFor();
+    await field.fill('{"jars": ');
+    await question.getByText('This is no JSON object').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await field.fill('{"jars": 1}');
+    await field.press('Control+Enter');
+    await talk().getByText('It is settled.').waitFor();
+    await talk().getByText('local allowed order_honey with other arguments').waitFor();
+    const told = model.asked.at(-1)?.messages.findLast(({ role }) => role === 'tool')?.content;
+    expect(told).toContain('changed the arguments of this call to {"jars":1}');
+    await talk()
+      .getByRole('button', { name: /order_honey.*done/ })
+      .click();
+    await talk().getByText('jars: 1', { exact: true }).waitFor();
+  });
+
   it('is stopped, and what was said while it ran takes its turn or its place', async () => {
-    await say('[words 3000] [pace 30] Tell a long story');
+    await say('[hold 3] Tell a long story');
     await talk()
       .getByText(/word\d+ /)
       .waitFor();
@@ -157,7 +180,7 @@ describe('a conversation', () => {
     expect(lines.indexOf('word1 ')).toBeLessThan(lines.indexOf('Stopped'));
     await talk().getByText('its model did not say what it used').waitFor();
     await talk().getByText('Later.', { exact: true }).waitFor();
-    await say('[words 3000] [pace 30] A second story');
+    await say('[hold 3] A second story');
     await talk()
       .getByText(/word\d+ /)
       .nth(1)
@@ -168,7 +191,7 @@ describe('a conversation', () => {
     await page.getByRole('textbox', { name: 'Message' }).focus();
     await page.keyboard.press('Escape');
     await expect.poll(() => talk().getByText('Stopped', { exact: true }).count()).toBe(2);
-    await say('[words 3000] [pace 30] Another story');
+    await say('[hold 3] Another story');
     await talk()
       .getByText(/word\d+ /)
       .nth(2)
@@ -176,7 +199,7 @@ describe('a conversation', () => {
     await talk().focus();
     await page.keyboard.press('Escape');
     await expect.poll(() => talk().getByText('Stopped', { exact: true }).count()).toBe(3);
-    await say('[words 3000] [pace 30] A last story');
+    await say('[hold 3] A last story');
     await talk()
       .getByText(/word\d+ /)
       .nth(3)
@@ -194,8 +217,7 @@ describe('a message that is not taken', () => {
 
   /** Says it, and has it back with the reason. */
   async function isReturned(text: string, reason: RegExp): Promise<void> {
-    await composer().fill(text);
-    await page.keyboard.press('Enter');
+    await enter(composer(), text);
     await refusal().getByText(reason).waitFor();
     expect(await composer().inputValue()).toBe(text);
   }
@@ -227,7 +249,7 @@ describe('a message that is not taken', () => {
     await say('[say Hello.] Hi');
     await talk().getByText('Hello.', { exact: true }).waitFor();
     // The turn under way keeps it from ending.
-    await draining.submit({ tasks: [{ name: 'story', description: '[words 5000] [pace 30] Go' }] });
+    await draining.submit({ tasks: [{ name: 'story', description: '[hold] Go' }] });
     await draining.call('POST', '/api/lifecycle/drain');
     await isReturned('Are you there?', /^DRAINING/);
     let refuse = (): void => undefined;
@@ -259,8 +281,7 @@ describe('a message that is not taken', () => {
     );
     const keyed = await Consort.start(config(model.url, keys.join('')));
     const give = async (key: string): Promise<void> => {
-      await page.getByLabel('API key', { exact: true }).fill(key);
-      await page.keyboard.press('Enter');
+      await enter(page.getByLabel('API key', { exact: true }), key);
     };
     await page.goto(`${keyed.url}/chat/new`);
     await give('reader');
@@ -334,6 +355,7 @@ describe('what is remembered', () => {
     await memory.getByText('Nothing is remembered about you.').waitFor();
     await memory.getByRole('switch', { name: 'Remember from what I say' }).check();
     await page.keyboard.press('Escape');
+    await memory.waitFor({ state: 'hidden' });
     await say('I am allergic to peanuts.');
     await talk().locator('footer').waitFor();
     await open.click();

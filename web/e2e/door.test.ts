@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { launch, open } from './browser';
+import { drawn, enter, launch, open } from './browser';
 import { fakeModel } from './model';
 import { config, Consort } from './server';
 
@@ -25,18 +25,17 @@ describe('a server with keys', () => {
     await page.goto(`${server.url}/runs`);
     await page.getByLabel('API key', { exact: true }).waitFor();
     expect(await barriers(page)).toEqual([]);
+    await page.getByText('Its configuration holds only a hash.').waitFor();
     await page.getByText('Not connected: it asks for a key').waitFor();
-    await page.getByLabel('API key', { exact: true }).fill('wrong');
-    await page.keyboard.press('Enter');
+    await enter(page.getByLabel('API key', { exact: true }), 'wrong');
     await page.getByText('The key was not accepted.').waitFor();
-    await page.getByLabel('API key', { exact: true }).fill('secret');
-    await page.keyboard.press('Enter');
+    await enter(page.getByLabel('API key', { exact: true }), 'secret');
     await page.getByText('No runs yet').waitFor();
     const run = (
       (await server.call(
         'POST',
         '/api/runs',
-        { tasks: [{ name: 'a', description: '[words 40] [pace 20] A' }] },
+        { tasks: [{ name: 'a', description: '[words 40] A' }] },
         { authorization: 'Bearer secret' },
       )) as { runId: string }
     ).runId;
@@ -45,7 +44,7 @@ describe('a server with keys', () => {
     expect(await page.evaluate(() => Object.keys(localStorage).concat(document.cookie).join())).not.toContain('secret');
     const other = await context.newPage();
     await other.goto(`${server.url}/runs`);
-    await other.getByRole('link', { name: /pace 20\] A$/ }).waitFor();
+    await other.getByRole('link', { name: /words 40\] A$/ }).waitFor();
     await other.getByText('Connected', { exact: true }).waitFor();
     await other.getByRole('button', { name: /who you are, and settings/ }).click();
     await other.getByRole('menuitem', { name: 'Sign out, in all tabs' }).click();
@@ -53,9 +52,8 @@ describe('a server with keys', () => {
       await tab.getByLabel('API key', { exact: true }).waitFor();
       await tab.getByText('Not connected: it asks for a key').waitFor();
     }
-    await page.getByLabel('API key', { exact: true }).fill('secret');
-    await page.keyboard.press('Enter');
-    await other.getByRole('link', { name: /pace 20\] A$/ }).waitFor();
+    await enter(page.getByLabel('API key', { exact: true }), 'secret');
+    await other.getByRole('link', { name: /words 40\] A$/ }).waitFor();
     // A browser in which no tab has the key is asked again.
     await Promise.all([page.close(), other.close()]);
     const later = await context.newPage();
@@ -88,8 +86,7 @@ describe('a key that may only read', () => {
     )) as { runId: string };
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs`);
-    await page.getByLabel('API key', { exact: true }).fill('looks');
-    await page.keyboard.press('Enter');
+    await enter(page.getByLabel('API key', { exact: true }), 'looks');
     const start = page.getByRole('button', { name: 'New run' });
     await start.waitFor();
     expect(await start.isDisabled()).toBe(true);
@@ -110,7 +107,7 @@ describe('a key that may only read', () => {
     expect(await approve.getAttribute('title')).toContain('Deciding needs a key with the scope “review”');
     // Neither does its key.
     await page.keyboard.press('a');
-    await page.waitForTimeout(300);
+    await drawn(page);
     expect(await page.getByRole('region', { name: 'Decisions not sent yet' }).getByRole('button').count()).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();

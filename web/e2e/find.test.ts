@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { launch, open } from './browser';
+import { enter, launch, open } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
 
@@ -10,7 +10,7 @@ let model: FakeModel;
 let server: Consort;
 let finished: string;
 
-const PAUSED = { tasks: [{ name: 'slow', description: '[words 2000] [pace 200] Count the wasps' }] };
+const PAUSED = { tasks: [{ name: 'slow', description: '[hold] Count the wasps' }] };
 
 beforeAll(async () => {
   [browser, model] = await Promise.all([launch(), fakeModel()]);
@@ -48,6 +48,20 @@ describe('runs in a list', () => {
     await context.close();
   });
 
+  it('that wait or are paused are not counted as running', async () => {
+    const { page, context, complaints } = await open(browser);
+    await page.goto(server.url);
+    const figure = (name: string): ReturnType<typeof page.locator> =>
+      page.getByRole('main').getByRole('link', { name: new RegExp(`^${name}`) });
+    await figure('Running')
+      .getByText(/1 paused/)
+      .waitFor();
+    await figure('Running').getByText('0', { exact: true }).waitFor();
+    await figure('Waiting for a person').getByText('1', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it('are narrowed down, sorted, and found again under a name', async () => {
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs`);
@@ -64,6 +78,7 @@ describe('runs in a list', () => {
     await rows.filter({ hasText: 'Count the wasps' }).waitFor();
     expect(await rows.count()).toBe(1);
     await status('Any status');
+    await page.waitForURL(({ searchParams }) => !searchParams.has('status'));
     await page.getByRole('textbox', { name: 'Words in a run' }).fill('sum four');
     await expect.poll(() => rows.count()).toBe(1);
     await page.getByRole('textbox', { name: 'Words in a run' }).fill('');
@@ -77,8 +92,7 @@ describe('runs in a list', () => {
     await page.getByRole('option', { name: 'By title' }).click();
     await expect.poll(() => rows.first().innerText()).toContain('[fail 99]');
     await page.getByRole('button', { name: 'Views' }).click();
-    await page.getByRole('textbox', { name: 'Name of the view' }).fill('Alphabet');
-    await page.keyboard.press('Enter');
+    await enter(page.getByRole('textbox', { name: 'Name of the view' }), 'Alphabet');
     await page.getByRole('dialog').getByRole('button', { name: 'Alphabet', exact: true }).waitFor();
     await page.goto(`${server.url}/runs`);
     await page.getByRole('button', { name: 'Views' }).click();
@@ -124,12 +138,10 @@ describe('the palette', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /Add two and two/ }).waitFor();
     await page.keyboard.press('Control+k');
-    await field.fill('models');
-    await page.keyboard.press('Enter');
+    await enter(field, 'models');
     await page.waitForURL(/\/models$/);
     await page.keyboard.press('Control+k');
-    await field.fill('switch dark');
-    await page.keyboard.press('Enter');
+    await enter(field, 'switch dark');
     await expect.poll(() => page.locator('html').getAttribute('data-mantine-color-scheme')).toBe('dark');
     expect(complaints).toEqual([]);
     await context.close();

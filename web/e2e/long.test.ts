@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { duration } from '../src/ui/format';
-import { launch, open, type Opened } from './browser';
+import { enter, launch, open, type Opened } from './browser';
 import { type FakeModel, fakeModel } from './model';
 import { config, Consort } from './server';
 
@@ -133,8 +133,7 @@ describe('an answer of a hundred thousand deltas', () => {
     const { page } = opened;
     const { id } = (await server.call('POST', '/api/threads', { title: 'Flood' })) as { id: string };
     await page.goto(`${server.url}/chat/${id}`);
-    await page.getByRole('textbox', { name: 'Message' }).fill('[words 100000] Go');
-    await page.keyboard.press('Enter');
+    await enter(page.getByRole('textbox', { name: 'Message' }), '[words 100000] Go');
     await page
       .getByRole('log')
       .getByText(/word\d+ /)

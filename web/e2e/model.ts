@@ -1,13 +1,14 @@
 // A model of our own that speaks the OpenAI protocol, and a tool at `/tool`. It follows the marks in its task, or in the
 // script's line for that task, so that a test decides how a conversation goes; without marks it answers a few words.
 //
-//   [words N]  answers with N words          [pace MS]  pauses between words
+//   [words N]  answers with N words          [hold N M]  waits after the word N (the first), and M, for the test
 //   [call TOOL {…}]  asks for a tool first   [fail N]   refuses the first N times
-//   [say TEXT]  answers with TEXT            [loop N TOOL COUNT]  N rounds of COUNT calls of TOOL first
+//   [say TEXT]  answers with TEXT            [later S]  refuses with the wish to be asked again after S seconds
+//   [hang N]  says nothing the first N times, and does not hang up
+//   [loop N TOOL COUNT]  N rounds of COUNT calls of TOOL first
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 interface Message {
   role: string;
@@ -18,6 +19,8 @@ export interface FakeModel {
   url: string;
   /** The requests, in order. */
   asked: { model: string; messages: Message[] }[];
+  /** Lets every answer to a task with these words go on after one more of its holds, also an answer still to come. */
+  release: (words: string) => void;
   close: () => Promise<void>;
 }
 
@@ -27,12 +30,14 @@ export type Script = Record<string, string>;
 export async function fakeModel(script: Script = {}): Promise<FakeModel> {
   const asked: FakeModel['asked'] = [];
   const failures = new Map<string, number>();
+  const holds = new Holds();
   const server = createServer((request, response) => {
-    answer(request, response, { asked, failures, script }).catch(() => response.destroy());
+    answer(request, response, { asked, failures, holds, script }).catch(() => response.destroy());
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/v1`, asked, close: () => closed(server) };
+  const release = (words: string): void => holds.release(words);
+  return { url: `http://127.0.0.1:${port}/v1`, asked, release, close: () => closed(server) };
 }
 
 function closed(server: Server): Promise<void> {
@@ -40,9 +45,29 @@ function closed(server: Server): Promise<void> {
   return new Promise((done) => server.close(() => done()));
 }
 
+/** What the test has let go on. */
+class Holds {
+  readonly #released: string[] = [];
+  #waiting: (() => void)[] = [];
+
+  release(words: string): void {
+    this.#released.push(words);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const look of waiting) look();
+  }
+
+  /** Returns once the answer to this task was released that often. */
+  async passed(task: string, times: number): Promise<void> {
+    while (this.#released.filter((words) => task.includes(words)).length < times)
+      await new Promise<void>((look) => this.#waiting.push(look));
+  }
+}
+
 interface Memory {
   asked: FakeModel['asked'];
   failures: Map<string, number>;
+  holds: Holds;
   script: Script;
 }
 
@@ -62,7 +87,7 @@ function wanted(messages: Message[], script: Script): { task: string; since: Mes
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { asked, failures, script }: Memory,
+  { asked, failures, holds, script }: Memory,
 ): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
@@ -80,9 +105,14 @@ async function answer(
   const failed = failures.get(prompt) ?? 0;
   if (failed < fails) {
     failures.set(prompt, failed + 1);
+    const later = /\[later (\d+)\]/.exec(prompt)?.[1];
     response
-      .writeHead(503, { 'content-type': 'application/json' })
+      .writeHead(503, { 'content-type': 'application/json', ...(later ? { 'retry-after': later } : {}) })
       .end('{"error":{"message":"the model is overloaded"}}');
+    return;
+  }
+  if (failed < Number(/\[hang (\d+)\]/.exec(prompt)?.[1] ?? 0)) {
+    failures.set(prompt, failed + 1);
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -124,11 +154,13 @@ async function answer(
     send({ index: 0, delta: { role: 'assistant', content: null, tool_calls: requests } });
     send({ index: 0, delta: {}, finish_reason: 'tool_calls' });
   } else {
-    const pace = Number(/\[pace (\d+)\]/.exec(prompt)?.[1] ?? 0);
-    for (const word of wordsOf(prompt)) {
-      if (pace > 0) await sleep(pace);
+    const stops = /\[hold([ \d]*)\]/.exec(prompt)?.[1]?.trim();
+    const places = stops === undefined ? [] : stops === '' ? [1] : stops.split(' ').map(Number);
+    for (const [at, word] of wordsOf(prompt).entries()) {
       if (response.destroyed) return;
       send({ index: 0, delta: { content: word } });
+      const hold = places.indexOf(at + 1);
+      if (hold >= 0) await holds.passed(prompt, hold + 1);
     }
     send({ index: 0, delta: {}, finish_reason: 'stop' });
   }

@@ -39,7 +39,7 @@ describe('a network of two servers', () => {
     await page.getByRole('button', { name: /kitchen .*with check-inventory/ }).waitFor();
 
     await far.up();
-    await map.getByRole('button', { name: /kitchen available/ }).waitFor({ timeout: 30_000 });
+    await map.getByRole('button', { name: /kitchen available/ }).waitFor();
     await page.getByText('1 ensemble linked', { exact: true }).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
@@ -76,11 +76,15 @@ describe('a network of two servers', () => {
   it('is asked about only while somebody can see it', async () => {
     const server = await Consort.start();
     const { page, context } = await open(browser);
-    let asked = 0;
-    // Counted when it is answered: a page that still waits for an answer does not ask again.
-    page.on('requestfinished', (request) => {
+    let [asked, answered] = [0, 0];
+    page.on('request', (request) => {
       if (request.url().endsWith('/api/network')) asked += 1;
     });
+    page.on('requestfinished', (request) => {
+      if (request.url().endsWith('/api/network')) answered += 1;
+    });
+    // A page that still waits for an answer does not ask again.
+    const quiet = (): Promise<void> => expect.poll(() => asked - answered).toBe(0);
     await page.clock.install();
     const show = (state: 'hidden' | 'visible'): Promise<void> =>
       page.evaluate((value) => {
@@ -89,10 +93,12 @@ describe('a network of two servers', () => {
       }, state);
     await page.goto(`${server.url}/network`);
     await page.getByRole('heading', { name: 'No other ensembles yet' }).waitFor();
+    await quiet();
     const first = asked;
     await page.clock.runFor(5_000);
     await expect.poll(() => asked).toBeGreaterThan(first);
     await show('hidden');
+    await quiet();
     const before = asked;
     await page.clock.runFor(60_000);
     expect(asked).toBe(before);

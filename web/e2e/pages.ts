@@ -55,8 +55,8 @@ export const SCRIPT: Script = {
   'Fetch the sources': '[fail 99]',
   'Collect the papers': '[say Eleven papers since 1967.]',
   'Collect the measurements': '[fail 1] [call calculator {"input":"17 * 23"}] [say 391 hives, weighed every hour.]',
-  'Read the papers': '[words 2000] [pace 220]',
-  'Clean the measurements': '[words 2000] [pace 260]',
+  'Read the papers': '[words 2000] [hold 60]',
+  'Clean the measurements': '[words 2000] [hold 40]',
   'Draft a headline': '[say The queen lays two thousand eggs a day]',
   'compare the two hives':
     '[call run_subtask {"title":"Weigh hive one","instructions":"Look at the first hive"}] ' +
@@ -109,7 +109,28 @@ command = "no-such-program"
 effect = "read"
 
 `;
-  const server = await Consort.start(config(model.url, budget + tool + mcp + links));
+  const hooks = `
+[[schedule]]
+name = "weekly-hive-report"
+cron = "0 8 * * MON"
+timezone = "Europe/Berlin"
+workflow = "Weekly hive report"
+inputs = { topic = "How the colonies came through the winter", audience = "beginners and those who kept bees before" }
+
+[[webhook]]
+name = "ops"
+url = "${model.url.replace('/v1', '/tool')}"
+secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+[[webhook]]
+name = "pager"
+url = "http://127.0.0.1:9/a/rather/long/address/of/somebody/who/is/called/when/runs/fail"
+secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+events = ["run.completed", "run.failed"]
+tags = { team = "desk" }
+
+`;
+  const server = await Consort.start(config(model.url, budget + tool + mcp + hooks + links));
   const finished = await server.finish(article());
   await server.finish({ inputs: { audience: 'beginners' }, tags: { team: 'desk' } });
   const failed = await server.finish({
@@ -147,6 +168,16 @@ effect = "read"
     chat_context: { kind: 'editor' },
   });
   const { workflow, watched } = await drawings(server);
+  const often = { name: 'weigh-hives', every: '6h', inputs: { audience: 'the scales' }, overlap: 'queue' };
+  await server.call('POST', '/api/schedules', often);
+  await server.call('POST', '/api/schedules/weigh-hives/pause');
+  await server.call('POST', '/api/schedules/weigh-hives/trigger');
+  await server.call('POST', '/api/collections', { name: 'apiary' });
+  for (const [title, content] of [
+    ['Winter', 'Feed until October, then leave the hives alone.'],
+    ['Swarming', 'A colony that is short of room swarms in May.'],
+  ])
+    await server.call('POST', '/api/collections/apiary/documents', { title, content });
   const run = (id: string, tab: string): string => `/runs/${id}/${tab}`;
   const stop = async (): Promise<void> => {
     await Promise.all([server, ...neighbours].map((each) => each.stop()));
@@ -186,6 +217,14 @@ effect = "read"
       { name: 'workflow-run', path: `/workflows/${workflow}?run=${watched}&task=2`, ready: 'Stop watching' },
       { name: 'workflow-version', path: `/workflows/${workflow}?panel=versions&version=1`, ready: 'Restore it' },
       { name: 'workflow-new', path: '/workflows/new', ready: 'An empty canvas' },
+      { name: 'schedules', path: '/schedules', ready: 'weigh-hives' },
+      { name: 'webhooks', path: '/webhooks?webhook=pager', ready: 'Deliveries to pager' },
+      { name: 'documents', path: '/documents', ready: 'apiary' },
+      { name: 'documents-collection', path: '/documents?collection=apiary', ready: 'Winter' },
+      { name: 'documents-document', path: '/documents?collection=apiary&document=1', ready: 'Feed until October' },
+      { name: 'memory', path: '/memory', ready: 'Nothing is remembered yet' },
+      { name: 'files', path: '/files', ready: 'Workspace' },
+      { name: 'cluster', path: '/cluster', ready: 'This server is alone' },
       { name: 'tools', path: '/tools', ready: 'calculator' },
       { name: 'models', path: '/models', ready: 'swift' },
       { name: 'api', path: '/reference', ready: 'Everything about a run' },
@@ -267,7 +306,7 @@ function seen(server: Consort, list: 'peers' | 'gone', name: string): Promise<vo
 }
 
 async function waitFor(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+  for (let tries = 0; tries < 1_200; tries += 1) {
     if (await holds()) return;
     await new Promise((next) => setTimeout(next, 50));
   }

@@ -2,14 +2,9 @@ import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import './app/tokens.css';
 import './app/global.css';
-import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
-import { App } from './app/App';
+import { speakTheReaders } from './words/language';
 
-const root = document.getElementById('root');
-if (root)
-  createRoot(root).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
-  );
+// The pages are loaded once the language is known: what they say is looked up as soon as they are there.
+void speakTheReaders()
+  .then(() => import('./app/start'))
+  .then(({ start }) => start());

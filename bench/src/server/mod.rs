@@ -17,6 +17,7 @@ use futures::future::try_join_all;
 use reqwest::Client;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::binary::{self, waits};
 use crate::child::{self, Process};
 use crate::crowd::Crowd;
 use crate::effort::{Effort, median};
@@ -30,7 +31,7 @@ const AT_ONCE: usize = 16;
 const SUBMIT_RATIO_MAX: f64 = 2.0;
 const WORKLOAD_RATIO_MAX: f64 = 1.5;
 const TOKEN_RATIO_MAX: f64 = 3.0;
-const IDLE_MEGABYTES_MAX: f64 = 300.0;
+const IDLE_MEGABYTES_MAX: f64 = 150.0;
 /// The number of words of one answer, and the number of its listeners.
 const TOKENS: usize = 1000;
 const LISTENERS: usize = 50;
@@ -62,7 +63,9 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
 
 /// Measures the time from a request to its 202, against a bare route that commits once.
 async fn submit(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
-    let (ours, plain, client) = (Process::server(&["ours"])?, Process::server(&["plain"])?, client()?);
+    let ours = Process::server(&["ours"])?;
+    let plain = Process::server(&["plain"])?;
+    let client = client()?;
     let crowd = Crowd { jobs: effort.runs, at_once: AT_ONCE };
     let mut rounds = Vec::new();
     for round in 0..=effort.rounds {
@@ -81,7 +84,8 @@ async fn submit(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
 
 /// Returns the microseconds from one answer to the next, over all callers.
 async fn posts(client: &Client, url: String, crowd: Crowd) -> anyhow::Result<f64> {
-    let (client, began) = (client.clone(), Instant::now());
+    let client = client.clone();
+    let began = Instant::now();
     let job = move || {
         let request = client.post(&url).header("content-type", "application/json").body("{}");
         async move {
@@ -96,7 +100,9 @@ async fn posts(client: &Client, url: String, crowd: Crowd) -> anyhow::Result<f64
 
 /// Measures the CPU of whole runs over HTTP against the same runs in this process.
 async fn workload(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
-    let (model, client, folder) = (child::Server::start(0)?, client()?, tempfile::tempdir()?);
+    let model = child::Server::start(0)?;
+    let client = client()?;
+    let folder = tempfile::tempdir()?;
     let ours = Process::server(&["ours", &model.url])?;
     let log = Arc::new(SqliteLog::open(&folder.path().join("log.db"))?);
     let stage = Stage::new(three_tasks(), log, openai(&model.url, &client)?, NonZeroU32::MAX)?;
@@ -121,20 +127,6 @@ async fn workload(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn waits(client: &Client, address: &str, crowd: Crowd) -> anyhow::Result<()> {
-    let (client, url) = (client.clone(), format!("http://{address}/api/runs"));
-    let job = move || {
-        let request = client.post(&url).header("content-type", "application/json").header("prefer", "wait=60");
-        let request = request.body("{}");
-        async move {
-            let answer = request.send().await?.text().await?;
-            ensure!(answer.contains(r#""status":"COMPLETED""#), "a run was not completed: {answer}");
-            Ok(())
-        }
-    };
-    crowd.work(job).await
-}
-
 /// Returns the CPU of a server per unit of work, in microseconds.
 async fn cpu_us(server: &Process, units: usize, work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<f64> {
     let id = server.id().to_string();
@@ -145,7 +137,8 @@ async fn cpu_us(server: &Process, units: usize, work: impl Future<Output = anyho
 
 /// Measures a long answer to many listeners, against events that are only passed on.
 async fn tokens(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
-    let (mut ours, mut plain) = (Vec::new(), Vec::new());
+    let mut ours = Vec::new();
+    let mut plain = Vec::new();
     for _ in 0..effort.large_rounds.max(2) {
         let mut process = Process::server(&["plain"])?;
         plain.push(heard(&mut process, "/events").await?);
@@ -162,7 +155,8 @@ async fn tokens(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
 /// Returns the CPU per word and listener, once all of them listen.
 async fn heard(process: &mut Process, path: &str) -> anyhow::Result<f64> {
     let listeners = talk::listen(&process.address, path, LISTENERS).await?;
-    let (id, mut listening) = (process.id().to_string(), listeners);
+    let id = process.id().to_string();
+    let mut listening = listeners;
     let before = meter::cpu_of(&id)?;
     process.go()?;
     let heard = try_join_all(listening.iter_mut().map(|listener| listener.words(TOKENS))).await?;
@@ -192,15 +186,16 @@ async fn idle(table: &mut Table) -> anyhow::Result<()> {
 
 /// Measures the time until the program listens, and its memory then.
 fn start() -> anyhow::Result<()> {
-    let program = std::env::current_exe()?.with_file_name("consort");
-    if !program.exists() {
-        println!("cold start: NOT MEASURED, {} was not built", program.display());
+    let Some(program) = binary::program() else {
+        println!("cold start: NOT MEASURED, `consort` was not built");
         return Ok(());
-    }
-    let (folder, began) = (tempfile::tempdir()?, Instant::now());
+    };
+    let folder = tempfile::tempdir()?;
+    let began = Instant::now();
     let mut command = Command::new(program);
     let process = Process::start(command.args(["serve", "--port", "0"]).current_dir(folder.path()))?;
-    let (took, memory) = (began.elapsed(), meter::memory_of(process.id())? as f64 / 1e6);
+    let took = began.elapsed();
+    let memory = meter::memory_of(process.id())? as f64 / 1e6;
     println!("cold start: {:.0} ms until it listens, {memory:.0} MB idle", took.as_secs_f64() * 1000.0);
     Ok(())
 }

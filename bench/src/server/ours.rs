@@ -29,7 +29,8 @@ pub(super) async fn serve_three(url: &str) -> anyhow::Result<()> {
 
 /// Serves one task whose model speaks, at its pace, when the parent gives the signal.
 pub(super) async fn serve_paced() -> anyhow::Result<()> {
-    let (said, mut told) = (Paced::default(), told());
+    let said = Paced::default();
+    let mut told = told();
     let listening = said.0.clone();
     let relay = async move {
         while told.recv().await.is_some() {

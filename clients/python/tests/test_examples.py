@@ -50,7 +50,7 @@ class ExamplesTest(unittest.TestCase):
             source = ["-c", program(shown, server.url)] if shown else [str(EXAMPLES / name)]
             words = [sys.executable, "-W", "error", *source]
             env = QUIET | {"CONSORT_URL": server.url}
-            return subprocess.run(words, env=env, capture_output=True, text=True, timeout=60, check=False)
+            return subprocess.run(words, env=env, capture_output=True, text=True, timeout=300, check=False)
 
         with ThreadPoolExecutor(2) as pool:
             for name, ended in zip(PRINTS, pool.map(run, PRINTS), strict=True):

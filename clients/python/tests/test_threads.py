@@ -77,7 +77,7 @@ class ThreadsTest(unittest.TestCase):
         self.assertEqual(list(words_of(frames).values()), [expected])
 
     def test_a_killed_server_answers_all_the_same(self) -> None:
-        turn = self.client.threads.create().say("[words 30] [pace 20]")
+        turn = self.client.threads.create().say("[words 30] [hold kill]")
         frames: list[Any] = []
         killed = False
         for frame in turn.stream():
@@ -86,6 +86,7 @@ class ThreadsTest(unittest.TestCase):
                 killed = True
                 self.server.kill()
                 self.server.start()
+                self.model.go_on("kill")
         stored = numbers(frames)
         self.assertEqual(stored, list(range(stored[0], stored[0] + len(stored))))
         self.assertEqual([frame["type"] for frame in frames].count("turn_adopted"), 2, "it was taken up again")
@@ -132,8 +133,9 @@ class ThreadsTest(unittest.TestCase):
 
     def test_a_message_that_waits_has_its_own_answer(self) -> None:
         thread = self.client.threads.create()
-        first = thread.say("[words 30] [pace 20]")
+        first = thread.say("[words 30] [hold queue]")
         second = thread.say("[say the second]", if_busy="queue")
+        self.model.go_on("queue")
         self.assertEqual(second.queue_position, 0)
         self.assertEqual((second.answer(), first.answer().split()[0]), ("the second", "wörd1"))
 

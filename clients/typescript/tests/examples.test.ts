@@ -24,7 +24,7 @@ test('every example does what it shows', async () => {
   try {
     const env = { ...QUIET, CONSORT_URL: server.url };
     const run = async (file: string, prints: RegExp): Promise<void> => {
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, [file], { env, timeout: 60_000 });
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [file], { env, timeout: 300_000 });
       assert.equal(stderr, '', file);
       assert.match(stdout, prints, file);
     };

@@ -51,6 +51,11 @@ export class FakeModel {
       .replace('READER_SHA256', hash(READER));
   }
 
+  /** Lets the answers that are held by this name go on. */
+  async goOn(name: string): Promise<void> {
+    await fetch(`${this.url}/go-on/${name}`, { method: 'POST', body: '{}' });
+  }
+
   close(): void {
     this.#child.stdin?.end();
     this.#child.kill();

@@ -72,7 +72,7 @@ test('cut connections repeat no word and lose none', async () => {
 });
 
 test('a killed server answers all the same', async () => {
-  const turn = await (await consort.threads.create()).say('[words 30] [pace 20]');
+  const turn = await (await consort.threads.create()).say('[words 30] [hold kill]');
   const frames: Frame[] = [];
   let isKilled = false;
   for await (const frame of turn.stream()) {
@@ -81,6 +81,7 @@ test('a killed server answers all the same', async () => {
     isKilled = true;
     await server.down();
     await server.up();
+    await model.goOn('kill');
   }
   assertDense(frames);
   assert.equal(frames.filter(({ type }) => type === 'turn_adopted').length, 2, 'it was taken up again');
@@ -131,8 +132,9 @@ test('a stopped turn says so', async () => {
 
 test('a message that waits has its own answer', async () => {
   const thread = await consort.threads.create();
-  const first = await thread.say('[words 30] [pace 20]');
+  const first = await thread.say('[words 30] [hold queue]');
   const second = await thread.say('[say the second]', { if_busy: 'queue' });
+  await model.goOn('queue');
   assert.equal(second.queuePosition, 0);
   assert.equal(await second.answer(), 'the second');
   assert.match(await first.answer(), /^wörd1 /);

@@ -49,7 +49,7 @@ impl Chats {
         }
     }
 
-    /// Whether a thread's title or any message in it contains the words.
+    /// Returns whether a thread's title or any message in it contains the words.
     async fn mentions(&self, owner: &str, thread: &Thread, words: Option<&str>) -> Result<bool, Error> {
         let Some(wanted) = words.filter(|_| !says(&thread.title, words)) else { return Ok(true) };
         match self.rows(owner, &thread.id).await {
@@ -70,6 +70,11 @@ impl Chats {
         Ok(turns)
     }
 
+    /// Returns whether a thread belongs to the owner, also when it cannot be read.
+    pub async fn owns(&self, owner: &str, id: &str) -> Result<bool, Error> {
+        Ok(Thread::find(self.log(), id, owner).await?.is_some())
+    }
+
     /// Checks that a thread belongs to the owner, also when it cannot be read.
     pub(super) async fn check_owner(&self, owner: &str, id: &str) -> Result<(), Error> {
         let found = Thread::find(self.log(), id, owner).await?;
@@ -82,7 +87,7 @@ impl Chats {
     }
 }
 
-/// Whether a text contains the words, if there are any.
+/// Returns whether a text contains the words, if there are any.
 fn says(text: &str, words: Option<&str>) -> bool {
     words.is_none_or(|words| text.to_lowercase().contains(words))
 }

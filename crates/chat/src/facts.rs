@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 /// The kind of a fact's stream, and the prefix of its name.
 pub const KIND: &str = "fact";
-/// Maximal facts of one owner; the oldest are replaced.
+/// The maximum number of facts of one owner; the oldest are replaced.
 const FACTS_MAX: usize = 500;
 /// The similarity from which two facts count as the same.
 const ALIKE: f64 = 0.92;
@@ -175,6 +175,7 @@ fn append(owner: &str, fact: &Fact) -> Result<Append, Error> {
         ended_at: None,
         tags: [("owner".to_owned(), owner.to_owned())].into(),
         body,
+        words: None,
     };
     // The row says it all; the record only marks the stream as begun.
     let records = vec![Record { body: "{}".into(), attachments: Vec::new() }];
@@ -182,7 +183,8 @@ fn append(owner: &str, fact: &Fact) -> Result<Append, Error> {
 }
 
 fn fact(stream: &str, row: &Row) -> Result<Fact, DamagedFact> {
-    let (id, at) = (stream.split_once('/').map_or(stream, |(_, id)| id).to_owned(), row.started_at);
+    let id = stream.split_once('/').map_or(stream, |(_, id)| id).to_owned();
+    let at = row.started_at;
     match serde_json::from_str(&row.body) {
         Ok(Stored { text, source }) => Ok(Fact { id, text, source, at }),
         Err(error) => Err(DamagedFact { id, at, reason: format!("its row cannot be read: {error}") }),

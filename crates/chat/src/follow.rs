@@ -7,10 +7,10 @@ use consort_log as log;
 use consort_runtime::past::Turns;
 use consort_runtime::ring::Frame;
 use futures::stream::{self, BoxStream, StreamExt};
-use tokio::sync::watch;
 
 use super::damaged::unless_damaged;
 use super::live::Attachment;
+use super::tidings::Tidings;
 use super::{Chats, Error, Seat, Thread};
 
 /// The position at which a follower begins.
@@ -27,8 +27,7 @@ pub enum Start {
 struct Follower {
     chats: Chats,
     thread: String,
-    /// Notified when a turn begins.
-    news: watch::Receiver<u64>,
+    news: Tidings,
     stays: Attachment,
     /// The number of refused messages that the follower has seen.
     told: u64,
@@ -103,14 +102,17 @@ impl Chats {
     ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
         self.check_owner(owner, id).await?;
         let conversation = self.0.live.conversation(id);
-        let (news, seat) = (conversation.news(), conversation.seat());
+        let news = self.tidings(id);
+        let seat = conversation.seat();
         let end = self.last(id).await?.map_or(0, |turn| turn.next);
         let next = match from {
             Start::Seq(seq) => seq,
             Start::Missed(seq) => seq.min(end),
             Start::Now => end,
         };
-        let (chats, thread, told) = (self.clone(), id.to_owned(), conversation.refused());
+        let chats = self.clone();
+        let thread = id.to_owned();
+        let told = conversation.refused();
         let stays = conversation.attach(self, owner);
         let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None, lost: None };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
@@ -149,7 +151,8 @@ impl Chats {
         let turns = ended.turns.iter().map(|turn| &**turn).chain(&running);
         let mut frames = Vec::new();
         for turn in turns.filter(|turn| turn.next > from) {
-            let (first, left) = (from.saturating_sub(turn.base), max - frames.len());
+            let first = from.saturating_sub(turn.base);
+            let left = max - frames.len();
             let page = unless_damaged(self.0.engine.page(&turn.turn, first, left).await.map_err(Error::from))?;
             frames.extend(page.unwrap_or_default().iter().map(|frame| frame.text().clone()));
             if frames.len() >= max {
@@ -224,7 +227,7 @@ impl Follower {
         if !Thread::exists(self.chats.log(), &self.thread).await? {
             return Ok(Found::Nothing);
         }
-        Ok(if self.news.changed().await.is_ok() { Found::Turn } else { Found::Nothing })
+        Ok(if self.news.changed().await { Found::Turn } else { Found::Nothing })
     }
 }
 

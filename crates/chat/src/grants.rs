@@ -1,5 +1,5 @@
-//! What a user has allowed for the rest of a thread. The turns hold it; what is taken back between turns is
-//! noted in the thread until the next one begins.
+//! The permissions that a user has given for the rest of a thread. The turns hold them; a grant that is taken back
+//! between turns is noted in the thread until the next turn begins.
 
 use consort_core::chat::{self, Grant};
 use consort_core::decide::Command;

@@ -2,6 +2,8 @@
 //! decide anything within them, only their order. All its knowledge is read from the
 //! log, so that a restart changes nothing.
 
+mod approvals;
+mod context;
 mod damaged;
 pub mod facts;
 mod flow;
@@ -12,56 +14,50 @@ mod line;
 mod live;
 mod mining;
 mod opening;
+mod passing;
+mod search;
 mod spent;
+mod steer;
 mod thread;
+mod tidings;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use consort_core::chat::{self, Answer, Entry, Mode, Order, PendingApproval, Row, Rules, Say, Stored, Taint};
+use consort_core::chat::{self, Entry, Order, Row, Rules, Say, Stored, Taint};
 use consort_core::compile::Catalog;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
-use consort_core::mistake::{Code, Mistake};
+use consort_core::mistake::Mistake;
 use consort_core::own_tool::OwnTool;
-use consort_core::reach::INSTRUCTIONS;
 use consort_core::spec::Kind;
-use consort_core::text::Text;
 use consort_log::{self as log, Query};
-use consort_runtime::engine::{self, Engine, NewRun, fresh_id};
+use consort_runtime::engine::{self, Engine, NewRun};
 use consort_runtime::past::{Past, Turns, claim, is_over, stored, turns_of};
-use consort_tools::collections::{self, Collections, Hit};
-use consort_tools::{Hidden, Workspace};
+use consort_tools::Workspace;
+use consort_tools::collections::Collections;
 use tokio::task::JoinSet;
 
 pub use follow::{Numbered, Start};
 pub use live::Seat;
 pub use opening::Opening;
+pub use passing::Continued;
+pub use search::FoundThread;
 pub use spent::Spent;
 pub use thread::{DamagedThread, Mined, MinedStatus, Thread, ThreadView, Waiting};
 
 use damaged::unless_damaged;
 use line::{QUEUE_MAX, Queue};
-use live::{Conversation, Live};
+use live::Live;
 
-/// The part of a workspace's instructions that is read.
-const ABOUT_MAX: usize = 32 * 1024;
-/// The parts of a turn's context, each with its heading, and the sources of those that the user did not write.
-#[derive(Default)]
-struct Context {
-    parts: Vec<(String, Text)>,
-    sources: Vec<String>,
-}
+use context::Context;
 
-/// Passages of documents a message is answered with.
-const PASSAGES_MAX: usize = 8;
 /// The default time that a turn goes on after its last client has left.
 pub const DETACH_GRACE: Duration = Duration::from_mins(10);
 /// The default number of turns at the same time.
 pub const MAX_CONCURRENT_TURNS: usize = 64;
-/// Turns that are looked through at the same time for what is worth remembering:
-/// few, because nobody waits for it.
+/// The number of turns that are searched for facts at the same time: few, because no client waits for it.
 pub const MAX_CONCURRENT_MININGS: usize = 4;
 
 /// The settings of all conversations.
@@ -82,7 +78,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Conversations with what an engine has, but for tools that come and go.
+    /// Creates settings with the models and tools of an engine, except tools that come and go.
     pub fn new(engine: &Engine, rules: Rules) -> Settings {
         let seams = engine.seams();
         Settings {
@@ -119,12 +115,12 @@ pub struct Said {
     /// The id of its turn, which may not have begun yet.
     pub turn: Arc<str>,
     /// Whether its turn has begun or waits.
-    pub place: Place,
+    pub place: MessageState,
 }
 
 /// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MessageState {
     /// Its turn has begun with this number of the thread.
     Begun {
         /// The first number of the turn.
@@ -178,17 +174,21 @@ impl From<log::Error> for Error {
 impl Chats {
     /// Creates the conversations over an engine.
     pub fn new(engine: Engine, settings: Settings) -> Chats {
-        let (live, owner) = (Live::default(), Arc::new(Tasks::default()));
+        let live = Live::default();
+        let owner = Arc::new(Tasks::default());
         let tasks = Arc::downgrade(&owner);
-        Chats(Arc::new(Inner { engine, settings, live, past: Past::default(), tasks }), Some(owner))
+        let inner = Arc::new(Inner { engine, settings, live, past: Past::default(), tasks });
+        let attended = Arc::downgrade(&inner);
+        inner.engine.attended_by(move |thread| attended.upgrade().is_some_and(|inner| inner.live.is_attended(thread)));
+        Chats(inner, Some(owner))
     }
 
-    /// The engine their turns run in.
+    /// Returns the engine their turns run in.
     pub fn engine(&self) -> &Engine {
         &self.0.engine
     }
 
-    /// The settings of all conversations.
+    /// Returns the settings of all conversations.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }
@@ -201,7 +201,8 @@ impl Chats {
     /// Starts messages that were queued when an earlier process ended, and goes on
     /// extracting facts. A resumed turn has no clients at first.
     pub async fn resume(&self) -> Result<(), Error> {
-        let (mut threads, mut damaged) = (Vec::new(), Vec::new());
+        let mut threads = Vec::new();
+        let mut damaged = Vec::new();
         for found in Thread::list(self.log(), None).await? {
             match found {
                 Ok(thread) => threads.push(thread),
@@ -277,12 +278,12 @@ impl Chats {
         Ok(())
     }
 
-    /// Sends a message to a thread.
-    pub async fn say(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
+    /// Sends a message to the thread as it is at this moment.
+    pub(crate) async fn say_once(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
         let conversation = self.0.live.conversation(id);
         let _alone = conversation.gate.lock().await;
         let thread = self.thread(owner, id).await?;
-        self.check(&say).await?;
+        self.check(&thread, &say).await?;
         if let Some(odd) = &say.odd {
             tracing::warn!(thread = id, odd, "a message is not what it could be");
         }
@@ -304,21 +305,6 @@ impl Chats {
             Entry::Wait => self.wait(thread, say).await,
             Entry::Refuse { turn } => Err(Error::Busy { turn: turn.to_owned() }),
         }
-    }
-
-    /// Begins a turn of a thread in which nothing runs.
-    async fn begin_now(
-        &self,
-        conversation: &Conversation,
-        mut thread: Thread,
-        say: Say,
-        context: Context,
-    ) -> Result<Said, Error> {
-        let turn = fresh_id(Kind::Turn);
-        let presence = say.presence;
-        let seq = self.begin(&mut thread, &turn, say, context).await?;
-        conversation.begun(&turn, presence);
-        Ok(Said { turn, place: Place::Begun { seq } })
     }
 
     /// Stops the running turn, and the extraction of facts from those before it; returns
@@ -357,19 +343,6 @@ impl Chats {
         Ok(self.0.past.newest(self.log(), id).await?)
     }
 
-    /// Returns the owner's open approvals.
-    pub async fn approvals(&self, owner: &str) -> Result<Vec<PendingApproval>, Error> {
-        let mut open = Vec::new();
-        for (thread, Stored { turn, open_approvals, .. }) in self.all_running().await? {
-            if open_approvals == 0 || !matches!(Thread::find(self.log(), &thread, owner).await?, Some(Ok(_))) {
-                continue;
-            }
-            let run = unless_damaged(self.0.engine.run(&turn).await.map_err(Error::from))?;
-            open.extend(run.map(|run| run.pending_approvals(&turn)).unwrap_or_default());
-        }
-        Ok(open)
-    }
-
     /// Returns the running turns, with their threads.
     async fn all_running(&self) -> Result<Vec<(String, Stored)>, Error> {
         let query = Query {
@@ -388,104 +361,6 @@ impl Chats {
         Ok(running)
     }
 
-    /// Answers an approval.
-    pub async fn approve(&self, owner: &str, id: &str, answer: Answer) -> Result<(), Error> {
-        let unknown = || Error::Engine(Refused::NoApproval.into());
-        let (turn, approval) = chat::parse_approval_id(id).ok_or_else(unknown)?;
-        let thread = self.thread_of(turn).await?.ok_or_else(unknown)?;
-        Thread::load(self.log(), &thread, owner).await?.ok_or_else(unknown)?;
-        let command = chat::Command::Approve { approval, answer, by: owner.to_owned() };
-        match self.0.engine.command(turn, Command::Chat(command)).await {
-            // An ended turn has no open approvals.
-            Err(engine::Error::Refused(Refused::Ended { .. })) => {
-                Err(Error::Engine(Refused::Answered { answer: Answer::Closed }.into()))
-            }
-            other => other.map(drop).map_err(Error::from),
-        }
-    }
-
-    /// Returns the id of the thread that a turn is in. Its row says that: the
-    /// turn is not replayed for it.
-    async fn thread_of(&self, turn: &str) -> Result<Option<String>, Error> {
-        let kind = Some(Kind::Turn.word().to_owned());
-        let query = Query { kind, stream: Some(turn.to_owned()), limit: 1, ..Query::default() };
-        let row = self.log().list(query).await?.rows.into_iter().next();
-        Ok(row.and_then(|(_, row)| row.tags.get("thread").cloned()))
-    }
-
-    /// Changes what turns may do without asking, the one that runs and those to
-    /// come; the thread says what holds.
-    pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Thread, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
-        let mut thread = self.thread(owner, id).await?;
-        let mode = mode.min(self.0.settings.rules.mode);
-        thread.mode = Some(mode);
-        thread.store(self.log(), self.now()).await?;
-        if let Some(running) = self.running(id).await? {
-            let command = chat::Command::SetMode { mode, by: owner.to_owned() };
-            unless_over(self.0.engine.command(&running.turn, Command::Chat(command)).await)?;
-        }
-        Ok(thread)
-    }
-
-    /// Passes the result of a call that the client made to the turn that waits for it.
-    pub async fn returned(
-        &self,
-        owner: &str,
-        id: &str,
-        call: &str,
-        (result, is_error): (Text, bool),
-    ) -> Result<(), Error> {
-        self.thread(owner, id).await?;
-        let running = self.running(id).await?.ok_or(Error::Idle)?;
-        let command = chat::Command::Returned { call: call.to_owned(), result, is_error };
-        self.0.engine.command(&running.turn, Command::Chat(command)).await?;
-        Ok(())
-    }
-
-    /// Checks a message, before anything is stopped for it.
-    async fn check(&self, say: &Say) -> Result<(), Error> {
-        if let Some(alias) = &say.model {
-            self.0.settings.catalog.model(alias).map_err(Error::Mistake)?;
-        }
-        self.collections().check(&say.collections).await.map_err(unusable_collections)
-    }
-
-    /// What is known for this turn only: what the workspace says about itself,
-    /// what the documents hold that the message names, and, if it wants that,
-    /// what is remembered about the user.
-    async fn context(&self, owner: &str, say: &Say) -> Result<Context, Error> {
-        let mut context = Context::default();
-        if let Some(about) = self.about_workspace().await {
-            context.parts.push(about);
-            context.sources.push(INSTRUCTIONS.to_owned());
-        }
-        if let Some(documents) = self.documents(say).await? {
-            context.parts.push(documents);
-            context.sources.extend(say.collections.iter().cloned());
-        }
-        if say.remembers && say.workflow.is_none() {
-            context.parts.extend(self.recall(owner, say.content.as_str()).await?);
-        }
-        Ok(context)
-    }
-
-    /// Returns the passages that match a message best.
-    async fn documents(&self, say: &Say) -> Result<Option<(String, Text)>, Error> {
-        if say.collections.is_empty() {
-            return Ok(None);
-        }
-        let hits =
-            match self.collections().search(say.content.as_str(), &say.collections, PASSAGES_MAX, self.now()).await {
-                Ok(hits) => hits,
-                Err(error) => return Err(unusable_collections(error)),
-            };
-        let passage = |hit: &Hit| format!("### {} ({})\n{}", hit.title, hit.collection, hit.snippet);
-        let text = hits.iter().map(passage).collect::<Vec<_>>().join("\n\n");
-        Ok((!text.is_empty()).then(|| ("From the documents".to_owned(), text.into())))
-    }
-
     /// Starts a turn; says with which number of the thread.
     async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say, context: Context) -> Result<u64, Error> {
         let rules = &self.0.settings.rules;
@@ -499,10 +374,14 @@ impl Chats {
         let order = Order {
             model: say.model.clone().or_else(|| thread.model.clone()),
             client_tools: say.client_tools.clone(),
+            without_tools: say.without_tools,
+            model_options: say.model_options,
             turn: chat::Turn {
                 thread: thread.id.clone(),
                 base,
                 history: ended.messages,
+                earlier: say.earlier.clone(),
+                instructions: say.instructions.clone(),
                 context: context.parts,
                 editor: say.editor.clone(),
                 remembers: say.remembers && say.workflow.is_none(),
@@ -512,6 +391,7 @@ impl Chats {
                 taint,
                 approval_timeout_ms: rules.approval_timeout_ms,
                 content: say.content.clone(),
+                files: say.files.clone(),
                 continues: say.continues.clone(),
                 ..chat::Turn::default()
             },
@@ -532,13 +412,14 @@ impl Chats {
         thread.name_after(say.content.as_str());
         thread.queue.retain(|waiting| *waiting.turn != **turn);
         thread.model = say.model.or(thread.model.take());
-        thread.store(self.log(), self.now()).await?;
+        self.store_begun(thread).await;
         Ok(base)
     }
 
     /// Returns the catalog that a turn can choose from at this moment.
     pub fn catalog(&self) -> Catalog {
-        let (settings, tools) = (&self.0.settings, &self.0.engine.seams().tools);
+        let settings = &self.0.settings;
+        let tools = &self.0.engine.seams().tools;
         let allowed =
             tools.providers().filter(|provider| settings.providers.iter().any(|name| name == provider.name()));
         let live = allowed.flat_map(|provider| provider.resolve());
@@ -564,21 +445,6 @@ impl Chats {
     async fn turn_ids(&self, id: &str) -> Result<Vec<Arc<str>>, Error> {
         let query = Query { limit: usize::MAX, ..turns_of(id) };
         Ok(self.log().list(query).await?.rows.into_iter().map(|(id, _)| id).collect())
-    }
-
-    /// Returns the workspace's instructions, which are untrusted text.
-    async fn about_workspace(&self) -> Option<(String, Text)> {
-        match self.0.settings.workspace.as_ref()?.text(INSTRUCTIONS).await {
-            Ok(text) => {
-                let shown = &text[..text.floor_char_boundary(ABOUT_MAX)];
-                Some((format!("About this workspace ({INSTRUCTIONS})"), shown.into()))
-            }
-            Err(Hidden::Missing) => None,
-            Err(error) => {
-                tracing::warn!(%error, "{INSTRUCTIONS} of the workspace is not shown");
-                None
-            }
-        }
     }
 
     fn log(&self) -> &dyn log::Log {
@@ -607,18 +473,5 @@ fn unless_over<T>(asked: Result<T, engine::Error>) -> Result<(), Error> {
     match asked {
         Err(engine::Error::Refused(Refused::Ended { .. })) => Ok(()),
         other => other.map(drop).map_err(Error::from),
-    }
-}
-
-/// Says why documents cannot be searched, as the mistake of a message where it is one.
-fn unusable_collections(error: collections::Error) -> Error {
-    match error {
-        collections::Error::Log(error) => error.into(),
-        collections::Error::Invalid(_)
-        | collections::Error::Exists(_)
-        | collections::Error::TooMany
-        | collections::Error::Unknown { .. } => {
-            Error::Mistake(Mistake::new(Code::BadRequest, "collections", error.to_string()))
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! thread and begun one after the other.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use consort_core::chat::Say;
 use consort_core::spec::Kind;
@@ -12,17 +13,26 @@ use futures::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 
 use super::follow::unreadable;
-use super::{Chats, Error, Numbered, Place, Said, Seat, Thread, Waiting};
+use super::live::Conversation;
+use super::{Chats, Context, Error, MessageState, Numbered, Said, Seat, Thread, Waiting};
 
-/// Maximal messages that wait in one thread.
+/// The maximum number of messages that wait in one thread.
 pub(super) const QUEUE_MAX: usize = 32;
+
+/// The number of times a message is tried while other nodes change its thread: each time one of them gets ahead.
+const SAY_TRIES: usize = 10;
+/// The time between two tries to store something, and the number of tries while a client waits.
+const STORAGE_RETRY: Duration = Duration::from_millis(500);
+const STORAGE_TRIES: u32 = 20;
+/// The doublings of that time between two looks at a run that has no runner here: half a minute at most.
+const LOOKS_APART_MAX: u32 = 6;
 
 /// A queue of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Queue {
     /// Messages that wait for the turn before them.
     Messages,
-    /// Turns to be looked through for what is worth remembering.
+    /// Turns to be searched for facts.
     Mining,
 }
 
@@ -37,20 +47,62 @@ pub(super) enum Step {
 }
 
 impl Chats {
+    /// Sends a message to a thread. When another node has changed the thread meanwhile, it looks again.
+    pub async fn say(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
+        for _another in 1..SAY_TRIES {
+            match self.say_once(owner, id, say.clone()).await {
+                Err(Error::Engine(engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }))) => {}
+                said => return said,
+            }
+        }
+        self.say_once(owner, id, say).await
+    }
+
+    /// Begins a turn of a thread in which nothing runs.
+    pub(super) async fn begin_now(
+        &self,
+        conversation: &Conversation,
+        mut thread: Thread,
+        say: Say,
+        context: Context,
+    ) -> Result<Said, Error> {
+        let turn = fresh_id(Kind::Turn);
+        let presence = say.presence;
+        let seq = self.begin(&mut thread, &turn, say, context).await?;
+        conversation.begun(&turn, presence);
+        Ok(Said { turn, place: MessageState::Begun { seq } })
+    }
+
     /// Queues a message behind the running turn and those that wait.
     pub(super) async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
         let position = thread.queue.len();
         if position >= QUEUE_MAX {
             return Err(Error::Full);
         }
+        // Until its turn begins, which then uses them itself.
+        let attachments = say.files.iter().map(|file| file.id.as_str()).collect();
+        self.0.engine.attachments().note_use(&attachments, &thread.id, self.now()).await?;
         let turn = fresh_id(Kind::Turn);
         thread.queue.push(Waiting { turn: turn.to_string(), say });
         thread.store(self.log(), self.now()).await?;
         self.tend(Queue::Messages, &thread.id, &thread.owner);
-        Ok(Said { turn, place: Place::Waits { position } })
+        Ok(Said { turn, place: MessageState::Waits { position } })
     }
 
-    /// Works off what waits in one of a thread's queues, one after the other, unless somebody does.
+    /// Stores a thread whose turn has begun. That the turn has begun is stored already, so a disk that fails now is
+    /// waited out and never reported: the client would send the message again.
+    pub(super) async fn store_begun(&self, thread: &mut Thread) {
+        for _try in 0..STORAGE_TRIES {
+            match thread.store(self.log(), self.now()).await.map_err(Error::from) {
+                Ok(()) => return,
+                Err(error) if is_of_storage(&error) => tokio::time::sleep(STORAGE_RETRY).await,
+                Err(error) => return tracing::error!(thread = thread.id, %error, "cannot store a thread"),
+            }
+        }
+        tracing::error!(thread = thread.id, "a thread is not stored: the disk takes no writes");
+    }
+
+    /// Starts a worker for one of a thread's queues, unless there is one already.
     pub(super) fn tend(&self, queue: Queue, id: &str, owner: &str) {
         let conversation = self.0.live.conversation(id);
         let is_claimed = match queue {
@@ -60,7 +112,9 @@ impl Chats {
         if !is_claimed {
             return;
         }
-        let (chats, id, owner) = (self.within(), id.to_owned(), owner.to_owned());
+        let chats = self.within();
+        let id = id.to_owned();
+        let owner = owner.to_owned();
         self.spawn(async move {
             if chats.work_off(queue, &id, &owner).await {
                 return;
@@ -72,10 +126,11 @@ impl Chats {
         });
     }
 
-    /// Takes step after step until nothing is left; says whether that was reached.
-    /// What waits is stored, so it begins where the server goes on.
+    /// Takes step after step until the queue is empty; returns whether that was reached. Whatever waits is stored, so
+    /// the next process that opens the log continues with it.
     async fn work_off(&self, queue: Queue, id: &str, owner: &str) -> bool {
         let mut waited: Option<Arc<str>> = None;
+        let mut looks = 0;
         while !self.0.engine.is_draining() {
             let step = match queue {
                 Queue::Messages => self.next_in_line(id, owner).await,
@@ -84,15 +139,21 @@ impl Chats {
             match step {
                 Ok(Step::Done) => {}
                 Ok(Step::Waits(run)) if waited.as_ref() == Some(&run) => {
-                    // It was waited for and still runs: no runner here owns it.
-                    tracing::error!(thread = id, run = %run, "a run that others in a thread wait for does not end");
-                    return false;
+                    // It was waited for and still runs: it has no runner here yet, or another process has it.
+                    tracing::debug!(thread = id, run = %run, "a run that others in a thread wait for goes on elsewhere");
+                    tokio::time::sleep(STORAGE_RETRY * 2_u32.pow(looks.min(LOOKS_APART_MAX))).await;
+                    looks += 1;
                 }
                 Ok(Step::Waits(run)) => {
                     self.0.engine.finished(&run).await;
                     waited = Some(run);
+                    looks = 0;
                 }
                 Ok(Step::Empty) => return true,
+                Err(error) if is_of_storage(&error) => {
+                    tracing::warn!(thread = id, ?queue, %error, "what waits in a thread waits for storage");
+                    tokio::time::sleep(STORAGE_RETRY).await;
+                }
                 Err(error) => {
                     tracing::error!(thread = id, ?queue, %error, "cannot go on with what waits in a thread");
                     return false;
@@ -117,6 +178,12 @@ impl Chats {
             return Ok(Step::Empty);
         };
         let turn: Arc<str> = turn.into();
+        // A process that died in between has begun it and not taken it out of the queue.
+        if self.0.engine.sees(&turn).await {
+            thread.queue.retain(|waiting| *waiting.turn != *turn);
+            thread.store(self.log(), self.now()).await?;
+            return Ok(Step::Done);
+        }
         let presence = say.presence;
         // Documents are searched when the message is answered, not when it is put into the queue.
         let begun = match self.context(owner, &say).await {
@@ -130,6 +197,10 @@ impl Chats {
                 conversation.watch_over(self, owner);
             }
             Err(Error::Engine(engine::Error::Draining)) => {}
+            // Another node has begun it.
+            Err(Error::Engine(engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }))) => {}
+            // It was acknowledged, so it waits until it can be stored.
+            Err(error) if is_of_storage(&error) => return Err(error),
             Err(error) => {
                 // It will not start later either, and others wait behind it.
                 tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
@@ -148,7 +219,9 @@ impl Chats {
         thread: &str,
         (seat, turn): (Arc<Seat>, Arc<str>),
     ) -> BoxStream<'static, Result<Numbered, log::Error>> {
-        let (chats, owner, thread) = (self.clone(), owner.to_owned(), thread.to_owned());
+        let chats = self.clone();
+        let owner = owner.to_owned();
+        let thread = thread.to_owned();
         let begins = async move {
             match chats.begins(&owner, &thread, &turn).await {
                 Ok(Some(base)) => chats.turn(&seat, &turn, base).await,
@@ -165,7 +238,7 @@ impl Chats {
     /// Waits until a turn begins; returns its first number in the thread, or `None` if it
     /// left the queue without beginning.
     async fn begins(&self, owner: &str, thread: &str, turn: &str) -> Result<Option<u64>, Error> {
-        let mut news = self.0.live.conversation(thread).news();
+        let mut news = self.tidings(thread);
         loop {
             news.mark_unchanged();
             // Read first: a turn begins before it leaves the queue.
@@ -173,7 +246,7 @@ impl Chats {
             let waits = stored.is_some_and(|stored| stored.queue.iter().any(|waiting| waiting.turn == turn));
             let Turns { ended, running } = self.0.past.turns(self.log(), thread).await?;
             let begun = ended.turns.iter().map(|turn| &**turn).chain(&running).find(|begun| begun.turn == turn);
-            if begun.is_some() || !waits || news.changed().await.is_err() {
+            if begun.is_some() || !waits || !news.changed().await {
                 return Ok(begun.map(|begun| begun.base));
             }
         }
@@ -184,6 +257,11 @@ impl Chats {
         let refusal = self.0.live.conversation(thread).refusal_of(turn);
         stream::iter(refusal.map(|text| Ok(Numbered::refusal(text)))).boxed()
     }
+}
+
+/// Returns whether the same may succeed later, once the disk takes writes again.
+fn is_of_storage(error: &Error) -> bool {
+    matches!(error, Error::Engine(engine::Error::Log(log::Error::Full(_) | log::Error::Unavailable(_))))
 }
 
 /// Returns the frame for a queued message that was refused.

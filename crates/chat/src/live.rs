@@ -65,6 +65,8 @@ pub(super) struct Live(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
+    /// Threads that somebody follows or that work, which have limits of their own, and as
+    /// many idle ones, which are removed now and then.
     all: HashMap<String, Arc<Conversation>>,
     /// The number left after the last cleanup.
     left: usize,
@@ -79,6 +81,11 @@ impl Live {
             known.left = known.all.len();
         }
         known.all.entry(id.to_owned()).or_insert_with(|| Arc::new(Conversation::new(id))).clone()
+    }
+
+    /// Returns whether a client of this process is present in a thread.
+    pub(super) fn is_attended(&self, id: &str) -> bool {
+        self.known().all.get(id).is_some_and(|conversation| conversation.state().attached > 0)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -100,7 +107,7 @@ impl Conversation {
         Conversation { id: id.to_owned(), gate: tokio::sync::Mutex::default(), news, state: Mutex::default() }
     }
 
-    /// Whether it holds nothing that a new one would not.
+    /// Returns whether it holds nothing that a new one would not.
     fn is_idle(self: &Arc<Self>) -> bool {
         let state = self.state();
         let State { attached: 0, attended: None, has_queue_worker: false, has_mining_worker: false, seats, .. } =
@@ -199,14 +206,30 @@ impl Conversation {
         state.attended.clone().filter(|_| state.attached == 0)
     }
 
-    /// Stops a turn without clients, unless one comes in time.
+    /// Stops a turn without clients, unless one comes in time, here or at another node.
     pub(super) fn watch_over(self: &Arc<Self>, chats: &Chats, owner: &str) {
         let Some(turn) = self.unattended_turn() else { return };
-        let (conversation, within, owner) = (self.clone(), chats.within(), owner.to_owned());
+        let conversation = self.clone();
+        let within = chats.within();
+        let owner = owner.to_owned();
         let grace = chats.settings().detach_grace;
         chats.spawn(async move {
-            tokio::time::sleep(grace).await;
-            if conversation.unattended_turn().is_some_and(|unattended_turn| unattended_turn == turn) {
+            let is_unattended = || conversation.unattended_turn().is_some_and(|unattended| unattended == turn);
+            loop {
+                tokio::time::sleep(grace).await;
+                if !is_unattended() {
+                    return;
+                }
+                if !within.engine().may_be_attended_elsewhere(&conversation.id).await {
+                    break;
+                }
+                // Somebody at another node may leave before the turn ends.
+                if within.running(&conversation.id).await.is_ok_and(|running| running.is_none_or(|now| *now.turn != *turn)) {
+                    return;
+                }
+            }
+            // Somebody may have come while the others were asked.
+            if is_unattended() {
                 let stopped = within.cancel(&turn, &owner).await;
                 tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
             }
@@ -251,7 +274,8 @@ mod tests {
     #[test]
     fn threads_that_were_only_named_are_forgotten_and_those_in_use_are_not() {
         let live = Live::default();
-        let (held, seat) = (live.conversation("held"), live.conversation("sat").seat());
+        let held = live.conversation("held");
+        let seat = live.conversation("sat").seat();
         (0..10 * KNOWN_MIN).for_each(|n| drop(live.conversation(&n.to_string())));
         assert!(live.known().all.len() <= KNOWN_MIN);
         assert!(Arc::ptr_eq(&held, &live.conversation("held")));

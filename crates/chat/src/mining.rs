@@ -18,7 +18,7 @@ use super::thread::{Mined, MinedStatus};
 use super::{Chats, Error, Thread};
 use crate::facts::{Facts, Source};
 
-/// Maximal facts that are added to a message.
+/// The maximum number of facts that are added to a message.
 const RECALLED_MAX: usize = 8;
 
 impl Chats {

@@ -1,6 +1,7 @@
-//! A thread as it is stored: a stream whose row says everything but what its
-//! turns said, which are runs of their own.
+//! A thread as it is stored: a stream whose row holds everything but the messages of its turns, which are separate
+//! runs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consort_core::chat::{Grant, MiningCost, Mode, Say};
@@ -19,7 +20,13 @@ use serde_json::{Value, json};
 pub(super) const KIND: &str = "thread";
 /// Characters of a title.
 const TITLE_MAX: usize = 60;
-/// What a thread is called until somebody says something.
+/// The tag with a thread's owner.
+pub(super) const OWNER: &str = "owner";
+/// The tag with the name that a client gave a thread.
+pub(super) const CONVERSATION: &str = "conversation";
+/// The tag of threads that are erased some time after they were used last.
+pub(super) const PASSING: &str = "passing";
+/// The title of a thread before its first message.
 const UNTITLED: &str = "New chat";
 
 /// A thread.
@@ -27,13 +34,13 @@ const UNTITLED: &str = "New chat";
 pub struct Thread {
     /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub owner: String,
-    /// What it is called.
+    /// The title.
     pub title: String,
     /// The alias its last message asked for.
     pub model: Option<String>,
-    /// What the user lets turns to come do without asking, where a message does not say.
+    /// The permission mode of later turns, where a message has none.
     #[serde(default)]
     pub mode: Option<Mode>,
     /// When it was made.
@@ -42,15 +49,21 @@ pub struct Thread {
     pub updated_at: Millis,
     /// Messages that wait for the turn before them.
     pub queue: Vec<Waiting>,
-    /// Turns that are yet to be looked through for what is worth remembering.
+    /// The turns that are still to be searched for facts.
     #[serde(default)]
     pub unmined: Vec<String>,
-    /// What came of that the last time.
+    /// The outcome of the last search of a turn for facts.
     #[serde(default)]
     pub mined: Option<Mined>,
     /// Grants that were taken back and that its last turn still has.
     #[serde(default)]
     pub(super) withdrawn: Vec<String>,
+    /// The name that a client gave the conversation, by which it finds it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) conversation: Option<String>,
+    /// Whether it is erased some time after it was used last.
+    #[serde(default)]
+    pub(super) passing: bool,
     /// Length of its stream.
     len: Seq,
 }
@@ -60,32 +73,32 @@ pub struct Thread {
 pub struct Waiting {
     /// The turn it will be.
     pub turn: String,
-    /// What was said.
+    /// The message.
     pub say: Say,
 }
 
-/// What came of looking through a turn.
+/// The outcome of searching a turn for facts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mined {
     /// The turn.
     pub turn: String,
-    /// How the looking ended.
+    /// The end of the search.
     pub status: MinedStatus,
-    /// Why nothing is remembered, if nothing could be.
+    /// The reason why nothing could be remembered, if there is one.
     pub reason: Option<String>,
     /// Facts that are from it.
     pub facts: usize,
-    /// What it took, which is not part of what the turn took.
+    /// The usage of the search, which does not count as usage of the turn.
     pub cost: MiningCost,
 }
 
-/// The end of looking through a turn.
+/// The end of searching a turn for facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MinedStatus {
     /// It was looked through.
     Completed,
-    /// The model could not be asked, or said something else.
+    /// The model could not be asked, or its answer does not fit.
     Failed,
     /// It was stopped.
     Cancelled,
@@ -93,14 +106,14 @@ pub enum MinedStatus {
     Skipped,
 }
 
-/// What came of looking through a turn for what is worth remembering.
+/// The outcome of searching a turn for facts that are worth remembering.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Mined")]
 struct MinedView {
     turn_id: String,
     status: MinedStatus,
-    /// Why nothing could be remembered.
+    /// The reason why nothing could be remembered.
     reason: Option<String>,
     /// Facts that are from this turn.
     facts: usize,
@@ -125,29 +138,29 @@ pub struct ThreadView {
     /// Messages that wait.
     queued: usize,
     memory: ThreadMemory,
-    /// What its turns may do without asking, where a message does not say and it was changed.
+    /// The permission mode of its turns, where a message has none and it was changed.
     permission_mode: Option<Mode>,
     #[serde(flatten)]
     damage: Damage,
 }
 
-/// What was kept of turns whose messages asked for it with `memory_enabled`.
+/// The search for facts in turns whose messages asked for it with `memory_enabled`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct ThreadMemory {
-    /// Turns that are yet to be looked through.
+    /// The turns that are still to be searched for facts.
     pending: Vec<String>,
     last: Option<MinedView>,
 }
 
 impl ThreadView {
-    /// The same with why the thread cannot be read.
+    /// Returns the view with the reason why the thread cannot be read.
     pub(super) fn damaged(self, reason: &str) -> ThreadView {
         ThreadView { damage: Damage::of(Some(reason.to_owned())), ..self }
     }
 }
 
 impl Mined {
-    /// Nothing was looked for.
+    /// Creates the outcome of a turn that was not searched.
     pub(super) fn without(turn: &str, status: MinedStatus, reason: &str) -> Mined {
         let cost = Run::default().mining_cost();
         Mined { turn: turn.to_owned(), status, reason: Some(reason.to_owned()), facts: 0, cost }
@@ -182,11 +195,33 @@ impl Thread {
             queue: Vec::new(),
             unmined: Vec::new(),
             mined: None,
+            conversation: None,
+            passing: false,
             len: 0,
         }
     }
 
-    /// A thread nobody has named is called after what is said first in it.
+    /// Returns the name by which clients know the conversation: their own, or else its id.
+    pub fn context(&self) -> &str {
+        self.conversation.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Returns the tags that it is found by.
+    fn tags(&self) -> BTreeMap<String, String> {
+        let owner = (OWNER.to_owned(), self.owner.clone());
+        let conversation = self.conversation.clone().map(|name| (CONVERSATION.to_owned(), name));
+        let passing = self.passing.then(|| (PASSING.to_owned(), "true".to_owned()));
+        std::iter::once(owner).chain(conversation).chain(passing).collect()
+    }
+
+    /// Returns the threads with these tags that can be read.
+    pub(super) async fn tagged(log: &dyn Log, tags: &[(&str, &str)]) -> Result<Vec<Thread>, Error> {
+        let tags = tags.iter().map(|(name, value)| ((*name).to_owned(), Some((*value).to_owned()))).collect();
+        let query = Query { kind: Some(KIND.to_owned()), tags, limit: usize::MAX, ..Query::default() };
+        Ok(log.list(query).await?.rows.iter().filter_map(|(id, row)| parse(id, row).ok()).collect())
+    }
+
+    /// Sets the title to the beginning of the first message, unless the thread has been named.
     pub(super) fn name_after(&mut self, content: &str) {
         if self.title == UNTITLED {
             self.title = short(content);
@@ -202,7 +237,7 @@ impl Thread {
         grants.iter().filter(|grant| !self.withdrawn.contains(&grant.id)).cloned().collect()
     }
 
-    /// The thread as clients see it, with what its turns add.
+    /// Returns the thread as clients see it, with the state of its turns.
     pub fn view(&self, running: Option<&str>, chat_seq: Option<u64>) -> ThreadView {
         ThreadView {
             id: self.id.clone(),
@@ -220,8 +255,8 @@ impl Thread {
         }
     }
 
-    /// Stores where the thread stands, in its row. The record only makes its
-    /// stream longer, so that of two who change it at the same time one is refused.
+    /// Stores the state of the thread in its row. The record only makes its stream longer, so that of two concurrent
+    /// changes one is refused.
     pub(super) async fn store(&mut self, log: &dyn Log, now: Millis) -> Result<(), Error> {
         let unwritable = |error: serde_json::Error| Error::Unavailable(error.to_string());
         let expected = self.len;
@@ -232,15 +267,16 @@ impl Thread {
             started_at: self.updated_at,
             owner: Owner::local(),
             ended_at: None,
-            tags: [("owner".to_owned(), self.owner.clone())].into(),
+            tags: self.tags(),
             body: serde_json::to_string(self).map_err(unwritable)?.into(),
+            words: Some(self.title.as_str().into()),
         };
         let records = vec![Record { body: json!({ "at": now }).to_string().into(), attachments: Vec::new() }];
         let stream = self.id.as_str().into();
         log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
     }
 
-    /// The thread of this id, if it belongs to the owner.
+    /// Returns the thread of this id, if it belongs to the owner.
     pub(super) async fn load(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Thread>, Error> {
         match Thread::find(log, id, owner).await? {
             None => Ok(None),
@@ -249,7 +285,7 @@ impl Thread {
         }
     }
 
-    /// The same, also when it cannot be read.
+    /// Returns the thread of this id, if it belongs to the owner, also when it cannot be read.
     pub(super) async fn find(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Found>, Error> {
         let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 1, ..Query::default() };
         let page = log.list(query).await?;
@@ -257,13 +293,13 @@ impl Thread {
         Ok(found.filter(|found| found.as_ref().map_or_else(|damaged| &damaged.owner, |thread| &thread.owner) == owner))
     }
 
-    /// Whether there is such a thread, whoever it belongs to.
+    /// Returns whether there is such a thread, of any owner.
     pub(super) async fn exists(log: &dyn Log, id: &str) -> Result<bool, Error> {
         let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 0, ..Query::default() };
         Ok(log.list(query).await?.total > 0)
     }
 
-    /// Threads, the one with the newest event first; everybody's when no owner is given.
+    /// Returns the threads of an owner, or of all owners when none is given; the one with the newest event first.
     pub(super) async fn list(log: &dyn Log, owner: Option<&str>) -> Result<Vec<Found>, Error> {
         let tags = owner.map(|owner| ("owner".to_owned(), Some(owner.to_owned())));
         let query = Query {
@@ -279,23 +315,23 @@ impl Thread {
 /// A thread, or one that cannot be read.
 pub(super) type Found = Result<Thread, DamagedThread>;
 
-/// A thread whose row cannot be read, as far as it can be told.
+/// A thread whose row cannot be read, with the data that is still known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedThread {
     /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub owner: String,
-    /// What it is called; its id where that is lost.
+    /// The title; its id where the title is lost.
     pub title: String,
     /// When something happened in it last.
     pub updated_at: Millis,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     pub reason: String,
 }
 
 impl DamagedThread {
-    /// The thread as clients see it.
+    /// Returns the thread as clients see it.
     pub fn view(&self) -> ThreadView {
         let thread = Thread { id: self.id.clone(), ..Thread::new(&self.owner, Some(&self.title), self.updated_at) };
         thread.view(None, None).damaged(&self.reason)
@@ -322,7 +358,7 @@ fn parse(id: &Arc<str>, row: &Row) -> Found {
     })
 }
 
-/// One line of at most so many characters.
+/// Returns a text as one line of at most [`TITLE_MAX`] characters.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= TITLE_MAX {

@@ -10,7 +10,9 @@ mod output;
 mod show;
 mod talk;
 mod terminal;
+mod top;
 mod watch;
+mod workers;
 
 use std::io;
 use std::path::PathBuf;
@@ -62,17 +64,23 @@ enum Command {
         /// The file; default: ./consort.toml, else the built-in demo
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
+        /// Show the ensemble as a graph: tasks, models, tools, what reads what
+        #[arg(long)]
+        explain: bool,
+        /// Print the JSON Schema of the file instead, for editors
+        #[arg(long, conflicts_with_all = ["config", "explain"])]
+        schema: bool,
     },
     /// Copy everything stored to a file, also while runs go on
     Backup {
         /// The file to write, which must not exist yet
         to: PathBuf,
         #[command(flatten)]
-        place: commands::store::Place,
+        place: commands::store::StoreOptions,
     },
     /// Make a backup the store of a server: into an empty folder only
     Restore(commands::restore::Args),
-    /// Check the folder in which everything is kept
+    /// Check what is stored, or copy it to another store
     Store(commands::store::Args),
     /// Run the ensemble to its end; the answer goes to stdout
     Run(commands::run::Args),
@@ -80,16 +88,38 @@ enum Command {
     Chat(commands::chat::Args),
     /// Serve the control API until Ctrl-C; runs that were cut off go on
     Serve(commands::serve::Args),
+    /// Watch a server on the whole terminal, and decide what waits for you with one key
+    Top(commands::top::Args),
     /// See and steer the runs of a server
     Runs(commands::runs::Args),
     /// Decide what waits for a person
     Reviews(commands::reviews::Args),
+    /// See, pause and trigger the schedules of a server
+    Schedules(commands::schedules::Args),
+    /// See what other programs were told of runs, and tell them again
+    Webhooks(commands::webhooks::Args),
+    /// See the conversations of a server, or erase one
+    Threads(commands::threads::Args),
+    /// See the saved workflows of a server, or run one
+    Workflows(commands::workflows::Args),
+    /// Ask the configured models what they can do
+    #[command(disable_help_subcommand = true)]
+    Models {
+        #[command(subcommand)]
+        command: commands::models::Command,
+    },
     /// List the tools of a server, or call one
     Tools(commands::tools::Args),
+    /// Put documents into the collections of a server, and search them
+    Collections(commands::collections::Args),
     /// List the models, tasks and tools of a server
     Capabilities(client::Target),
     /// List the other ensembles a server knows
     Network(client::Target),
+    /// Offer a server's tools to an MCP client, over standard input and output
+    Mcp(commands::stdio::Args),
+    /// Be the agent of an editor (Agent Client Protocol), over standard input and output
+    Acp(commands::stdio::Args),
     /// Say whether a server takes work: exit status 0 yes, 1 no, 3 not there
     Health(client::Target),
     /// Make keys for a server
@@ -98,11 +128,19 @@ enum Command {
         #[command(subcommand)]
         command: commands::keys::Command,
     },
-    /// Print a script that completes commands in your shell
+    /// Print a script that completes commands and ids in your shell
     #[command(after_help = COMPLETIONS)]
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Print ids of a server, for completions
+    #[command(hide = true)]
+    Ids {
+        /// The things that have them
+        things: commands::completions::Things,
+        #[command(flatten)]
+        target: client::Target,
     },
     /// Write the man pages of all commands
     #[command(hide = true)]
@@ -113,7 +151,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let (mut out, mut err) = (Stream::stdout(), Stream::stderr());
+    let mut out = Stream::stdout();
+    let mut err = Stream::stderr();
     let ended = match Cli::try_parse() {
         Ok(cli) => run(cli.command, Output { out: &mut out, err: &mut err }),
         // These texts are our own, so they may keep clap's colours.
@@ -143,24 +182,33 @@ fn run(command: Command, output: Output<'_>) -> anyhow::Result<Exit> {
         Command::Backup { to, place } => commands::backup::run(&to, &place, &env, output),
         Command::Restore(args) => commands::restore::run(&args, &env, output),
         Command::Store(args) => commands::store::run(&args, &env, output),
-        Command::Check { config } => commands::check::run(config.as_deref(), &env, output),
+        Command::Check { schema: true, .. } => commands::check::schema(output),
+        Command::Check { config, explain, schema: false } => {
+            let say = if explain { commands::check::Say::Graph } else { commands::check::Say::Verdict };
+            commands::check::run(config.as_deref(), say, &env, output)
+        }
         Command::Run(args) => commands::run::run(&args, &env, &terminal, output),
         Command::Chat(args) => commands::chat::run(&args, &env, &terminal, output),
         Command::Serve(args) => commands::serve::run(args, &env, output),
+        Command::Top(args) => commands::top::run(&args, &env, &terminal, output),
         Command::Runs(args) => commands::runs::run(&args, &env, &terminal, output),
         Command::Reviews(args) => commands::reviews::run(&args, &env, output),
+        Command::Schedules(args) => commands::schedules::run(&args, &env, output),
+        Command::Webhooks(args) => commands::webhooks::run(&args, &env, output),
+        Command::Threads(args) => commands::threads::run(&args, &env, output),
+        Command::Workflows(args) => commands::workflows::run(&args, &env, &terminal, output),
+        Command::Models { command } => commands::models::run(&command, &env, output),
         Command::Tools(args) => commands::tools::run(&args, &env, output),
+        Command::Collections(args) => commands::collections::run(&args, &env, output),
         Command::Capabilities(target) => commands::capabilities::run(&target, &env, output),
         Command::Network(target) => commands::network::run(&target, &env, output),
+        Command::Mcp(args) => commands::mcp::run(&args, &env, output),
+        Command::Acp(args) => commands::acp::run(&args, &env, output),
         Command::Health(target) => commands::health::run(&target, &env, output),
         Command::Man { dir } => commands::man::run(&dir, Cli::command(), output),
         Command::Keys { command } => commands::keys::run(&command, output),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
-            write!(output.out, "{}", String::from_utf8_lossy(&script))?;
-            Ok(Exit::Done)
-        }
+        Command::Completions { shell } => commands::completions::run(shell, Cli::command(), output),
+        Command::Ids { things, target } => commands::completions::ids(things, &target, &env, output),
     }
 }
 

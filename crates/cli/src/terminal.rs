@@ -36,7 +36,7 @@ impl Home {
         Home { stdin: Reader::of(&stdin()), stderr: Stream::stderr().reader() }
     }
 
-    /// Whether there was one and it has been closed.
+    /// Returns whether there was one and it has been closed.
     pub(crate) fn is_gone(self) -> bool {
         let now = Home::find();
         let gone = |before, now| before == Reader::Terminal && now != Reader::Terminal;

@@ -10,7 +10,7 @@ use consort::{Ensemble, Error, Event, Model, Task};
 use futures::stream::{Stream, StreamExt};
 use serde::Deserialize;
 
-/// What a client sends.
+/// The body of a client's request.
 #[derive(Deserialize)]
 struct Wish {
     topic: String,
@@ -23,7 +23,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(axum::serve(listener, app()?).await?)
 }
 
-/// The application; its ensemble is shared by all requests.
+/// Returns the application; its ensemble is shared by all requests.
 pub(crate) fn app() -> Result<Router, Error> {
     let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write about {topic}")).build()?;
     Ok(Router::new().route("/runs", post(start)).with_state(ensemble))

@@ -25,7 +25,7 @@ pub(crate) async fn run() -> anyhow::Result<String> {
 }
 
 async fn load(work: Work) -> anyhow::Result<Vec<u32>> {
-    let orders = work.inputs.get("orders").map(String::as_str).unwrap_or_default();
+    let orders = work.inputs.get("orders").and_then(|orders| orders.as_str()).unwrap_or_default();
     Ok(orders.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
 }
 

@@ -20,7 +20,7 @@ pub(crate) async fn run() -> anyhow::Result<String> {
     Ok(ensemble.start(()).await?.finished().await?.answer().to_owned())
 }
 
-/// A real model decides by itself whom to ask; this one reads from a script.
+/// Creates the script of the manager. A real model decides by itself which agent to ask.
 fn script() -> ScriptedModel {
     let errand = |role: &str, task: &str| json!({ "agentRole": role, "taskDescription": task });
     let delegates = Line::new()

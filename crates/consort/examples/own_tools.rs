@@ -10,11 +10,11 @@ use serde_json::json;
 
 #[derive(Deserialize, JsonSchema)]
 struct Item {
-    /// What it is called on the shelf.
+    /// The name of the item on the shelf.
     name: String,
 }
 
-/// What is on the shelves, counted.
+/// The items on the shelves, with their numbers.
 struct Pantry(Mutex<BTreeMap<String, u32>>);
 
 impl Pantry {

@@ -1,11 +1,11 @@
-//! Answers as values: the type says what is wanted, and answers that do not fit
-//! go back to the model before anybody sees them.
+//! Answers as values: the schema is made from the type, and an answer that does not fit it goes back to the model
+//! before the program sees it.
 
 use consort::{Ensemble, Line, ScriptedModel, Task};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What the model is asked for; comments are part of the schema.
+/// The type of the model's answer; comments are part of the schema.
 #[derive(Deserialize, JsonSchema)]
 struct Recipe {
     title: String,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use consort_core::budget::Limits;
+use consort_core::catalog::SavedWorkflows;
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
 use consort_core::dynamic::{NETWORK, is_plain};
@@ -19,11 +20,13 @@ use consort_runtime::limits::{self, Rate};
 use consort_tools::collections::Collections;
 use consort_tools::memory::Memory;
 use consort_tools::{DynamicToolProvider, SearchCollections, Tool, Toolbox, memory_tools};
+use serde_json::Value;
 
 use crate::catalog::ToolCatalog;
 use crate::ensemble::{Ensemble, with_live};
 use crate::error::{Error, Mistakes};
 use crate::function::ToolSet;
+use crate::group::Group;
 use crate::model::Model;
 use crate::operation::Operation;
 use crate::outside::Outside;
@@ -150,7 +153,7 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Adds what a toolbox has, its providers included.
+    /// Adds the tools of a toolbox, its providers included.
     #[must_use]
     pub fn toolbox(mut self, toolbox: &Toolbox) -> EnsembleBuilder {
         self.tools.0.extend(toolbox.names().filter_map(|name| toolbox.get(name)).cloned());
@@ -166,7 +169,7 @@ impl EnsembleBuilder {
     }
 
     /// Takes over a template that was read from somewhere, in place of
-    /// everything said about the ensemble before. It is taken as it is: runs
+    /// all earlier settings of the ensemble. It is taken as it is: runs
     /// tell what is wrong with it, and it may have no tasks, for runs that bring
     /// their own.
     #[must_use]
@@ -204,11 +207,17 @@ impl EnsembleBuilder {
 
     /// Sets the default value of a template variable, for runs that bring none.
     #[must_use]
-    pub fn input(self, name: &str, value: &str) -> EnsembleBuilder {
-        self.with(|template| _ = template.inputs.insert(name.to_owned(), value.to_owned()))
+    pub fn input(self, name: &str, value: impl Into<Value>) -> EnsembleBuilder {
+        self.with(|template| _ = template.inputs.insert(name.to_owned(), value.into()))
     }
 
-    /// Limits what one run may use.
+    /// Adds a group of its tasks.
+    #[must_use]
+    pub fn group(self, group: Group) -> EnsembleBuilder {
+        self.with(|template| template.groups.push(group.0))
+    }
+
+    /// Limits the usage of one run.
     #[must_use]
     pub fn limits(self, limits: Limits) -> EnsembleBuilder {
         self.with(|template| template.limits = limits)
@@ -274,9 +283,8 @@ impl EnsembleBuilder {
         let model_hosts: Vec<String> = self.models.iter().filter_map(|(_, model)| model.host()).collect();
         let (models, mut mistakes) = ready(std::mem::take(&mut self.models));
         let plan = Plan::new(std::mem::take(&mut self.tasks));
-        mistakes.extend(plan.mistakes);
         let outside = std::mem::take(&mut self.outside).open();
-        mistakes.extend(outside.mistakes);
+        mistakes.extend(plan.mistakes.into_iter().chain(outside.mistakes));
         self.tools.0.extend(outside.tools.0);
         let collections = Collections::new(log.clone()).with_embedder(self.operation.embedder.take());
         let (recall, remember) = memory_tools(&Memory::new(log.clone()), clock);
@@ -299,7 +307,7 @@ impl EnsembleBuilder {
         let tools = tools.with_provider(network.tools());
         let cancel_grace = self.operation.cancel_grace();
         let seams = Seams { limits, clock, cancel_grace, ..Seams::new(log, models, tools) };
-        let engine = Engine::limited(seams, self.operation.pools());
+        let engine = Engine::limited(self.operation.among(seams), self.operation.pools());
         outside.traces.into_iter().for_each(|traces| engine.export_to(traces));
         suspects.into_iter().for_each(|suspects| engine.suspect(suspects));
         let untold = self.operation.connect(&engine).err();
@@ -326,6 +334,7 @@ impl EnsembleBuilder {
             shown: Arc::new(Shown {
                 network,
                 shares,
+                workflows: self.sharing.workflows(),
                 collections,
                 workspace: outside.workspace,
                 model_hosts,
@@ -342,7 +351,8 @@ impl EnsembleBuilder {
 
 /// Returns the models that can be used, and the mistakes of the others.
 fn ready(models: Vec<(String, Model)>) -> (model::ModelCatalog, Vec<Mistake>) {
-    let (mut catalog, mut mistakes) = (model::ModelCatalog::default(), Vec::new());
+    let mut catalog = model::ModelCatalog::default();
+    let mut mistakes = Vec::new();
     let aliases: Vec<String> = models.iter().map(|(alias, _)| alias.clone()).collect();
     for (alias, model) in models {
         let mut wrong = |message| mistakes.push(Mistake::new(Code::InvalidModel, format!("models.{alias}"), message));
@@ -377,6 +387,7 @@ fn misnamed(providers: &[Arc<dyn DynamicToolProvider>]) -> Vec<Mistake> {
 
 /// Returns the mistakes that every run would have.
 fn wrong(template: &draft::Ensemble, catalog: &Catalog) -> Vec<Mistake> {
-    let mistakes = compile(template, draft::Request::default(), catalog).err().unwrap_or_default();
+    let catalog = Catalog { workflows: SavedWorkflows::Later, ..catalog.clone() };
+    let mistakes = compile(template, draft::Request::default(), &catalog).err().unwrap_or_default();
     mistakes.into_iter().filter(|mistake| mistake.code != Code::MissingInput).collect()
 }

@@ -56,7 +56,7 @@ impl ModelCatalog {
         self.0.infos().cloned().collect()
     }
 
-    /// Whether there is a model of this alias.
+    /// Returns whether there is a model of this alias.
     pub fn contains(&self, alias: &str) -> bool {
         self.find(alias).is_some()
     }
@@ -117,14 +117,15 @@ impl ToolCatalog {
         self.0.iter().map(|tool| tool.info().clone()).collect()
     }
 
-    /// Whether there is a tool of this name.
+    /// Returns whether there is a tool of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
     /// Returns the toolbox that executes calls. Invalid tools are left out and reported.
     pub(crate) fn toolbox(&self) -> (Toolbox, Mistakes) {
-        let (mut toolbox, mut mistakes) = (Toolbox::default(), Vec::new());
+        let mut toolbox = Toolbox::default();
+        let mut mistakes = Vec::new();
         for tool in &self.0 {
             match toolbox.clone().with(tool.clone()) {
                 Ok(larger) => toolbox = larger,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft;
+use consort_core::mistake::{Code, Mistake};
 use consort_core::spec::Kind;
 use consort_log::Query;
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
+use consort_runtime::workflows::{self, Workflows};
 
 use crate::builder::EnsembleBuilder;
 use crate::catalog::{ModelCatalog, ToolCatalog};
@@ -46,7 +48,7 @@ const ONLY_MODEL: &str = "default";
 pub struct Ensemble {
     pub(crate) engine: Engine,
     pub(crate) template: Arc<draft::Ensemble>,
-    /// What tasks can name, without what comes and goes.
+    /// The models and tools that tasks can name, without tools that come and go.
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) tools: ToolCatalog,
     #[cfg(feature = "serve")]
@@ -80,8 +82,11 @@ impl Ensemble {
     /// Starts a run: once this returns, the run is stored.
     pub async fn start(&self, request: impl Into<Request>) -> Result<Run, Error> {
         let Request(request) = request.into();
-        let compiled =
-            compile(&self.template, request, &with_live(&self.catalog, self.engine.seams())).map_err(Mistakes)?;
+        let tasks = request.tasks.as_ref().unwrap_or(&self.template.tasks);
+        let wanted = tasks.iter().filter_map(|task| Some(task.nested.as_ref()?.workflow.clone())).collect();
+        let workflows = Workflows::of(&self.engine).for_catalog(wanted).await.map_err(unsaved)?;
+        let catalog = Catalog { workflows, ..with_live(&self.catalog, self.engine.seams()) };
+        let compiled = compile(&self.template, request, &catalog).map_err(Mistakes)?;
         let id = self.engine.submit(compiled).await?;
         Ok(Run::new(self.engine.clone(), id))
     }
@@ -128,7 +133,7 @@ impl Ensemble {
         Ok(Resumed { runs: ids.map(|id| Run::new(self.engine.clone(), id)).collect(), damaged })
     }
 
-    /// What its runs take place in, for programs that go beyond this crate.
+    /// Returns the engine of its runs, for programs that go beyond this crate.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -150,7 +155,15 @@ impl Ensemble {
     }
 }
 
-/// What runs can choose from at this moment.
+/// Returns the reason why saved workflows cannot be had.
+fn unsaved(error: workflows::Error) -> Error {
+    if let workflows::Error::Log(error) = error {
+        return Error::Engine(error.into());
+    }
+    Error::Mistakes(Mistakes(vec![Mistake::new(Code::BadRequest, "tasks", error.to_string())]))
+}
+
+/// Returns the catalog with the tools that are available at this moment.
 pub(crate) fn with_live(lasting: &Catalog, seams: &Seams) -> Catalog {
     let mut catalog = lasting.clone();
     catalog.tools.extend(seams.tools.live().map(|tool| tool.info().clone()));

@@ -22,7 +22,8 @@ pub type Events = BoxStream<'static, Result<Event, Error>>;
 /// # async fn main() -> Result<(), consort::Error> {
 /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write about tea")).build()?;
 /// let run = ensemble.start(()).await?;
-/// let (mut events, mut last) = (run.events().await?, 0);
+/// let mut events = run.events().await?;
+/// let mut last = 0;
 /// while let Some(event) = events.next().await.transpose()? {
 ///     // Tokens are sent live; later subscribers find them in the answer.
 ///     print!("{}", event.token().unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Tools from functions: the argument type says what the model has to send,
-//! and whatever the function returns goes back as text.
+//! Tools from functions: the schema of the arguments is made from the argument type, and the function's result goes
+//! back to the model as text.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -14,14 +14,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// What a call does.
+/// The implementation of a tool: it performs one call.
 pub(crate) type Performs = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Answer> + Send + Sync>;
 
-/// A tool from an async function and its argument type.
+/// Creates a tool from an async function and its argument type.
 ///
-/// It starts out as a tool that reads and may run beside others; say otherwise
-/// with [`FunctionTool::effect`] and its neighbours. An error's words go to the
-/// model, which can try something else.
+/// By default it is a tool that only reads and may run in parallel with others; [`FunctionTool::effect`] and the
+/// methods beside it change that. The message of an error goes to the model, which can try something else.
 ///
 /// ```
 /// use consort::{EffectClass, tool};
@@ -30,7 +29,7 @@ pub(crate) type Performs = Arc<dyn Fn(Invocation) -> BoxFuture<'static, Answer> 
 ///
 /// #[derive(Deserialize, JsonSchema)]
 /// struct Order {
-///     /// What to order.
+///     /// The item to order.
 ///     item: String,
 ///     amount: u32,
 /// }
@@ -89,7 +88,7 @@ where
 /// assert_eq!(names, ["next", "read"]);
 /// ```
 pub trait ToolSet: Send + Sync + 'static {
-    /// The tools, in the order they are shown to models.
+    /// Returns the tools, in the order they are shown to models.
     fn tools(self: Arc<Self>) -> Vec<FunctionTool>;
 }
 
@@ -106,18 +105,18 @@ impl FunctionTool {
         FunctionTool { info: Arc::new(info), tags: Vec::new(), performs }
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// Says what doing it twice would mean; `Read` unless told.
+    /// Sets the effect of calling it twice; `Read` by default.
     #[must_use]
     pub fn effect(self, effect: EffectClass) -> FunctionTool {
         self.with(|info| info.effect = effect)
     }
 
-    /// Says what kind of thing it touches; `Safe` unless told.
+    /// Sets the permission class of its calls; `Safe` by default.
     #[must_use]
     pub fn permission(self, permission: Permission) -> FunctionTool {
         self.with(|info| info.permission = permission)
@@ -135,20 +134,20 @@ impl FunctionTool {
         self.with(|info| info.parallel_safe = false)
     }
 
-    /// Limits how long a call may take; 30 seconds unless told.
+    /// Limits the time of a call; 30 seconds by default.
     #[must_use]
     pub fn timeout(self, limit: Duration) -> FunctionTool {
         self.with(|info| info.timeout_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Says what a stop does to a call under way; `Drop` unless told.
+    /// Sets the effect of a stop on a call under way; `Drop` by default.
     #[must_use]
     pub fn on_cancel(self, cancel: CancelClass) -> FunctionTool {
         self.with(|info| info.cancel = cancel)
     }
 
-    /// Says what it is about: `<provider>:#tag` stands for the tools of a
-    /// [`DynamicToolProvider`](crate::DynamicToolProvider) with a tag.
+    /// Adds a tag: `<provider>:#tag` stands for the tools of a [`DynamicToolProvider`](crate::DynamicToolProvider) with
+    /// this tag.
     #[must_use]
     pub fn tag(mut self, tag: &str) -> FunctionTool {
         self.tags.push(tag.to_owned());
@@ -175,8 +174,8 @@ impl Tool for FunctionTool {
     }
 }
 
-/// A function as what a call does: arguments read, result put in words. The
-/// function is also told the call's key.
+/// Turns a function into the implementation of a tool: the arguments are parsed and the result is written as text. The
+/// function also gets the key of the call.
 pub(crate) fn performs<A, W, T, E>(work: impl Fn(String, A) -> W + Send + Sync + 'static) -> Performs
 where
     A: DeserializeOwned,
@@ -197,7 +196,7 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     schemars::SchemaGenerator::default().into_root_schema_for::<T>().to_value()
 }
 
-/// An empty object also stands for nothing at all.
+/// Parses the arguments; an empty object also stands for no arguments.
 fn read<A: DeserializeOwned>(args: Value) -> Result<A, String> {
     let empty = args.as_object().is_some_and(Map::is_empty);
     serde_json::from_value(args).or_else(|error| {

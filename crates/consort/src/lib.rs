@@ -21,9 +21,9 @@
 //! folder `examples` beside this crate holds whole programs.
 //!
 //! # Layout, in reading order
-//! - `ensemble`: the handle; `builder`: what it is made of; `outside`: the
-//!   folders and the web it may touch; `operation`: where it is kept, and limits
-//! - `task`: one task; `work`: the input of your own task functions
+//! - `ensemble`: the handle; `builder`: its parts; `outside`: the folders and the web
+//!   it may touch; `operation`: the store of its runs, and limits
+//! - `task`: one task; `group`: several together; `work`: the input of your own task functions
 //! - `model`, `function`: models and tools; `catalog`: both by name
 //! - `request`: the input of one run; `run`: a started run; `event`: its events;
 //!   `outcome`: its result
@@ -38,6 +38,7 @@ mod ensemble;
 mod error;
 mod event;
 mod function;
+mod group;
 mod model;
 mod operation;
 mod outcome;
@@ -57,6 +58,7 @@ pub use ensemble::{Ensemble, Resumed};
 pub use error::{Error, Mistakes};
 pub use event::{Event, Events, Review};
 pub use function::{FunctionTool, ToolSet, tool};
+pub use group::Group;
 pub use model::Model;
 pub use operation::database;
 pub use outcome::{Outcome, Status, TaskOutcome};
@@ -68,6 +70,9 @@ pub use task::{Task, TaskBuilder};
 pub use work::Work;
 
 pub use consort_core::agent::Agent;
+#[cfg(feature = "serve")]
+pub use consort_core::announcement::Topic as WebhookTopic;
+pub use consort_core::branch::OnMaxRounds;
 pub use consort_core::budget::Limits;
 pub use consort_core::catalog::{CancelClass, EffectClass, ModelInfo, Permission, Price, ToolInfo};
 #[cfg(feature = "serve")]
@@ -78,11 +83,22 @@ pub use consort_core::frame::field as frame_field;
 pub use consort_core::frame::run::Frame;
 pub use consort_core::mistake::{Code, Mistake};
 pub use consort_core::model_options::{ModelOptions, ReasoningEffort};
+#[cfg(feature = "serve")]
+pub use consort_core::owner::Owner;
 pub use consort_core::spec::{
     CaptureMode, OnError, OnTimeout, OnTruncated, Review as ReviewSettings, ReviewPolicy, ReviewRule, Workflow,
 };
-pub use consort_models::{DemoModel, Line, ScriptedModel};
+pub use consort_models::{DemoModel, Line, ScriptedModel, StructuredOutput};
+#[cfg(feature = "serve")]
+pub use consort_runtime::engine::Quota;
+pub use consort_runtime::hooks::{Hook, verify::Verify as HookVerify};
 pub use consort_runtime::limits::{Rate, parse_rate};
+#[cfg(feature = "serve")]
+pub use consort_runtime::schedules::{
+    Configured as Schedule, definition::Definition as ScheduleDefinition, plan::CatchUp, plan::Overlap,
+};
+#[cfg(feature = "serve")]
+pub use consort_runtime::webhooks::{Secret as WebhookSecret, Webhook};
 #[cfg(feature = "serve")]
 pub use consort_server::access::{Scope, Sees};
 pub use consort_tools::{Calculator, DateTime, DynamicToolProvider, Json, Pipeline, PipelineError, ScriptedTool, Step};

@@ -9,7 +9,7 @@ use consort_core::model_options::ModelOptions;
 #[cfg(feature = "serve")]
 use consort_core::reach::host_of;
 use consort_models::openai::Api;
-use consort_models::{DemoModel, Options, Provider};
+use consort_models::{DemoModel, Options, Provider, StructuredOutput};
 use consort_runtime::limits::{MAX_CONCURRENCY, ModelLimit, Rate};
 
 use crate::seam;
@@ -31,6 +31,8 @@ pub struct Model {
     max_concurrency: Option<NonZeroU32>,
     rate: Option<Rate>,
     source: Source,
+    /// The way in which a provider is told the schema of an answer, unless `info` says it.
+    structured_output: Option<StructuredOutput>,
     /// The name of a setting that applies only to a provider's model, set on another.
     misplaced: Option<&'static str>,
 }
@@ -39,7 +41,7 @@ pub struct Model {
 enum Source {
     /// A model in this program.
     Ready(Arc<dyn seam::Model>),
-    /// A model of a provider, and how to reach it.
+    /// A model of a provider, with the options for reaching it.
     Served(Provider, Api, Box<Options>),
 }
 
@@ -50,7 +52,7 @@ impl<M: seam::Model> From<M> for Model {
 }
 
 impl Model {
-    /// Returns the built-in demo: offline, by fixed rules, and it says so.
+    /// Returns the built-in demo: offline, by fixed rules, with a notice in its answers.
     pub fn demo() -> Model {
         Model::of(Provider::Demo.word(), Source::Ready(Arc::new(DemoModel::default().paced(Duration::ZERO))))
     }
@@ -76,17 +78,17 @@ impl Model {
         Model::served(Provider::Gemini, Api::default(), options(Provider::Gemini, name, api_key))
     }
 
-    /// A model of any provider, with all there is to say about reaching it.
-    /// Only OpenAI has a choice of APIs.
+    /// Returns a model of any provider, with all options for reaching it. Only OpenAI has a choice of APIs.
     pub fn served(provider: Provider, api: Api, options: Options) -> Model {
-        Model::of(provider.word(), Source::Served(provider, api, Box::new(options)))
+        let model = Model::of(provider.word(), Source::Served(provider, api, Box::new(options)));
+        model.structured_output(StructuredOutput::Auto)
     }
 
-    /// Says everything that is known about it at once; the alias is the one it
-    /// is added under.
+    /// Sets the whole description at once; its alias is replaced by the one that the model is added under.
     #[must_use]
     pub fn info(mut self, info: ModelInfo) -> Model {
         self.info = info;
+        self.structured_output = None;
         self
     }
 
@@ -107,6 +109,13 @@ impl Model {
     #[must_use]
     pub fn timeout(self, limit: Duration) -> Model {
         self.reached("timeout", |options| options.timeout = limit)
+    }
+
+    /// Sets how the schema of an answer is told; by default its provider is told it at its own address.
+    #[must_use]
+    pub fn structured_output(mut self, how: StructuredOutput) -> Model {
+        self.structured_output = Some(how);
+        self
     }
 
     /// Sets its price; runs with a cost limit need it.
@@ -151,8 +160,7 @@ impl Model {
         self
     }
 
-    /// Limits how many questions are under way at the same time; 64 to a model
-    /// of a provider unless told.
+    /// Limits the number of calls under way at the same time; 64 for a model of a provider by default.
     #[must_use]
     pub fn max_concurrency(mut self, max: NonZeroU32) -> Model {
         self.max_concurrency = Some(max);
@@ -168,7 +176,7 @@ impl Model {
 
     fn of(provider: &str, source: Source) -> Model {
         let info = ModelInfo::new("", provider);
-        Model { info, max_concurrency: None, rate: None, source, misplaced: None }
+        Model { info, max_concurrency: None, rate: None, source, structured_output: None, misplaced: None }
     }
 
     /// Returns the host that serves it, if one does.
@@ -212,8 +220,10 @@ impl Model {
         let info = ModelInfo { alias: alias.to_owned(), ..self.info };
         let info = match &self.source {
             Source::Ready(_) => info,
-            Source::Served(_, api, options) => {
-                ModelInfo { model: options.model.clone(), api: api.stored().to_owned(), ..info }
+            Source::Served(provider, api, options) => {
+                let told = self.structured_output.map(|how| how.is_native(*provider, &options.base_url));
+                let native_schemas = told.unwrap_or(info.native_schemas);
+                ModelInfo { model: options.model.clone(), api: api.stored().to_owned(), native_schemas, ..info }
             }
         };
         if let Some((option, reason)) = info.options.refusals(&info).into_iter().next() {

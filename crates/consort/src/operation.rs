@@ -1,15 +1,17 @@
-//! How an ensemble is operated: where it is kept, how much happens at the same
-//! time, how long things may take, and who is told.
+//! The operation of an ensemble: the store of its runs, the limits on concurrent work and on time, and telemetry.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use consort_log::cluster::{Alone, Identity, Joined};
 use consort_log::{Log, MemoryLog, SqliteLog, private};
 use consort_models::Embedder;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
-use consort_runtime::effects::CANCEL_GRACE;
+use consort_runtime::effects::{CANCEL_GRACE, Seams};
 use consort_runtime::engine::Engine;
+use consort_runtime::links::Links;
 use consort_runtime::suspects::Suspects;
 use consort_runtime::telemetry::{self, Telemetry};
 
@@ -21,10 +23,12 @@ const DATABASE: &str = "consort.db";
 /// The folder in a data folder that says in which runs a process died.
 const SUSPECTS: &str = "suspects";
 
-/// What a builder was told about operation; what it was not told is as usual.
+/// The settings of a builder for the operation; an absent one has its default.
 #[derive(Default)]
 pub(crate) struct Operation {
     store: Store,
+    /// The name and address of this process when it is alone.
+    node: Option<Identity>,
     capacity: Option<Capacity>,
     kept: Option<usize>,
     cancel_grace: Option<Duration>,
@@ -36,16 +40,18 @@ pub(crate) struct Operation {
     peers: Option<usize>,
 }
 
-/// Where runs are kept.
+/// The place where runs are stored.
 #[derive(Default)]
 enum Store {
     #[default]
     Memory,
     File(PathBuf),
     Folder(PathBuf),
+    /// With other nodes; what is this process's own is in the folder.
+    Shared(Joined, PathBuf),
 }
 
-/// The database in this data folder.
+/// Returns the path of the database in this data folder.
 pub fn database(folder: &Path) -> PathBuf {
     folder.join(DATABASE)
 }
@@ -69,6 +75,21 @@ impl EnsembleBuilder {
         self
     }
 
+    /// Shares a log with other nodes, whose runs go on here when they are gone. The folder is made if need be,
+    /// and holds only what is this process's own.
+    #[must_use]
+    pub fn keep_shared(mut self, joined: Joined, folder: impl AsRef<Path>) -> EnsembleBuilder {
+        self.operation.store = Store::Shared(joined, folder.as_ref().to_owned());
+        self
+    }
+
+    /// Says how this process is known, when it shares its log with nobody.
+    #[must_use]
+    pub fn known_as(mut self, identity: Identity) -> EnsembleBuilder {
+        self.operation.node = Some(identity);
+        self
+    }
+
     /// Sets the time that a tool that must not be dropped may take after a stop; five
     /// seconds by default.
     #[must_use]
@@ -85,7 +106,7 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Keeps so many ended runs and erases older ones; all unless told.
+    /// Limits the number of ended runs that are kept, and erases older ones; all are kept by default.
     #[must_use]
     pub fn max_retained_runs(mut self, runs: usize) -> EnsembleBuilder {
         self.operation.kept = Some(runs);
@@ -100,15 +121,14 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Searches documents by what this model makes of them, beside their words.
+    /// Searches documents by their embeddings of this model too, not only by their words.
     #[must_use]
     pub fn embedder(mut self, embedder: Embedder) -> EnsembleBuilder {
         self.operation.embedder = Some(embedder);
         self
     }
 
-    /// Limits how many turns of conversations there are at the same time; 64
-    /// unless told.
+    /// Limits the number of turns of conversations at the same time; 64 by default.
     #[cfg(feature = "serve")]
     #[must_use]
     pub fn max_concurrent_turns(mut self, turns: usize) -> EnsembleBuilder {
@@ -116,8 +136,7 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Limits how much is done for other ensembles at the same time; 32 requests
-    /// unless told.
+    /// Limits the number of requests of other ensembles that are worked on at the same time; 32 by default.
     #[cfg(feature = "serve")]
     #[must_use]
     pub fn max_concurrent_requests(mut self, requests: usize) -> EnsembleBuilder {
@@ -127,10 +146,18 @@ impl EnsembleBuilder {
 }
 
 impl Operation {
-    /// The log, and what is known about processes that died.
+    /// Opens the log; returns it with the record of processes that died.
     pub(crate) fn open(&self) -> Result<(Arc<dyn Log>, Option<Suspects>), Error> {
         let (file, suspects) = match &self.store {
             Store::Memory => return Ok((Arc::new(MemoryLog::default()), None)),
+            Store::Shared(joined, folder) => {
+                let unusable = |error: io::Error| Error::Store { path: folder.clone(), reason: error.to_string() };
+                private::create_folder(folder).map_err(unusable)?;
+                // Nodes on one machine may share the folder, but not the marks of their own deaths.
+                let name = joined.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+                let suspects = Suspects::open(&folder.join(format!("{SUSPECTS}-{name}"))).map_err(unusable)?;
+                return Ok((joined.log.clone(), Some(suspects)));
+            }
             Store::File(file) => (file.clone(), beside(file)),
             Store::Folder(folder) => {
                 let made = private::create_folder(folder);
@@ -143,6 +170,24 @@ impl Operation {
         // After the log, which another process may own: then its marks are its own, too.
         let suspects = Suspects::open(&suspects).map_err(|error| unusable(error.to_string()))?;
         Ok((Arc::new(log), Some(suspects)))
+    }
+
+    /// Returns the seams of a process among the nodes that share its log.
+    pub(crate) fn among(&self, seams: Seams) -> Seams {
+        match (&self.store, &self.node) {
+            (Store::Shared(joined, _), _) => Seams {
+                cluster: joined.cluster.clone(),
+                node: Some(joined.name.clone()),
+                runs_of_all: joined.max_concurrent_runs,
+                links: Links::new(joined.secret.clone()),
+                ..seams
+            },
+            (_, Some(node)) => {
+                let cluster = Arc::new(Alone::new(seams.log.clone()).known_as(node.clone()));
+                Seams { cluster, node: Some(node.name.clone()), ..seams }
+            }
+            (_, None) => seams,
+        }
     }
 
     pub(crate) fn cancel_grace(&self) -> Duration {
@@ -181,12 +226,12 @@ impl Operation {
     fn place(&self) -> &Path {
         match &self.store {
             Store::Memory => Path::new(""),
-            Store::File(path) | Store::Folder(path) => path,
+            Store::File(path) | Store::Folder(path) | Store::Shared(_, path) => path,
         }
     }
 }
 
-/// The folder of suspects of a database that has no folder of its own.
+/// Returns the folder of suspects of a database that has no folder of its own.
 fn beside(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".suspects");
@@ -215,7 +260,8 @@ mod tests {
     #[test]
     fn what_is_kept_remembers_in_which_runs_a_process_died() {
         let home = tempfile::tempdir().unwrap();
-        let (file, folder) = (home.path().join("runs.db"), home.path().join("data"));
+        let file = home.path().join("runs.db");
+        let folder = home.path().join("data");
         assert!(Ensemble::builder().keep_in(&file).operation.open().unwrap().1.is_some());
         assert!(home.path().join("runs.db.suspects").is_dir());
         assert!(Ensemble::builder().keep_in_folder(&folder).operation.open().unwrap().1.is_some());

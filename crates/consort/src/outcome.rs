@@ -1,4 +1,4 @@
-//! What came of a run: its answer, every task's output, and what it used.
+//! The outcome of a run: its answer, the output of every task, and its usage.
 
 use consort_core::event::End;
 use consort_core::run;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::work::typed;
 
-/// What came of a run.
+/// The outcome of a run.
 ///
 /// ```
 /// use consort::{Ensemble, Model, Status, Task};
@@ -26,46 +26,46 @@ use crate::work::typed;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// How it ended.
+    /// The final status.
     pub status: Status,
-    /// What its tasks came to, in the order they were declared.
+    /// The outcomes of its tasks, in the order in which they were declared.
     pub tasks: Vec<TaskOutcome>,
-    /// Tokens it read and wrote, when all its models said.
+    /// The number of tokens it read and wrote, when all its models reported them.
     pub tokens: Option<u64>,
-    /// What it cost in US dollars, when all its models have a price.
+    /// The cost in US dollars, when all its models have a price.
     pub cost_usd: Option<f64>,
-    /// How long it took.
+    /// The duration of the run.
     pub duration_ms: u64,
-    /// Why it failed, when it did.
+    /// The reason why it failed, when it did.
     pub error: Option<String>,
     answer: String,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It did what it could.
+    /// It completed all that it could do.
     Completed,
     /// A task failed, or a limit was reached.
     Failed,
-    /// Somebody stopped it.
+    /// It was cancelled.
     Cancelled,
 }
 
-/// What came of a task.
+/// The outcome of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskOutcome {
     /// Its name.
     pub name: String,
-    /// Where it stands: `COMPLETED`, `FAILED`, `CANCELLED` or `SKIPPED`.
+    /// The final status: `COMPLETED`, `FAILED`, `CANCELLED` or `SKIPPED`.
     pub status: String,
-    /// What it put out.
+    /// The output.
     pub output: Option<String>,
     /// The same as data, where a type was asked for.
     pub value: Option<Value>,
-    /// Why there is no output.
+    /// The reason why there is no output.
     pub error: Option<String>,
-    /// What was said of an answer that was cut, where the task failed.
+    /// The text of a cut answer, where the task failed.
     pub partial_output: Option<String>,
     /// Whether the output was cut at the output limit and taken all the same.
     pub truncated: bool,
@@ -96,7 +96,7 @@ impl From<TaskEnd<'_>> for TaskOutcome {
 }
 
 impl Outcome {
-    /// The outcome of a run that has ended in this way.
+    /// Returns the outcome of a run that has ended in this way.
     pub(crate) fn of(id: &str, run: &run::Run, end: &End) -> Outcome {
         let detail = run.detail(id);
         Outcome {
@@ -110,12 +110,12 @@ impl Outcome {
         }
     }
 
-    /// The output of the task that completed last; empty when none did.
+    /// Returns the output of the task that completed last; empty when none did.
     pub fn answer(&self) -> &str {
         &self.answer
     }
 
-    /// What a task put out.
+    /// Returns the output of a task.
     pub fn output(&self, task: &str) -> Result<&str, Error> {
         let found = self.task(task)?;
         let why =
@@ -123,7 +123,7 @@ impl Outcome {
         found.output.as_deref().ok_or_else(|| Error::Output { task: task.to_owned(), reason: why() })
     }
 
-    /// What a task put out, as a value of the type it was asked for with
+    /// Returns the output of a task, as a value of the type that was asked for with
     /// [`TaskBuilder::output`](crate::TaskBuilder::output).
     ///
     /// ```

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use consort_core::mistake::{Code, Mistake};
 use consort_runtime::traces::Traces;
-use consort_tools::{Builtin, Means, Needs, WebSearchOptions, Workspace};
+use consort_tools::{Builtin, Means, Needs, Sandbox, WebSearchOptions, Workspace};
 
 use crate::builder::EnsembleBuilder;
 use crate::catalog::ToolCatalog;
@@ -30,7 +30,8 @@ pub(crate) struct Opened {
 
 impl EnsembleBuilder {
     /// Lets tasks work in this folder, which is created if needed, and nowhere else: adds
-    /// `read_file`, `list_files`, `write_file` and `edit_file`.
+    /// `read_file`, `list_files`, `write_file`, `edit_file`, `search_files` and, where git and a sandbox
+    /// (bubblewrap) are there, `git`.
     ///
     /// ```
     /// use consort::{Ensemble, Line, ScriptedModel, Task};
@@ -100,12 +101,15 @@ impl Outside {
             opened.workspace = opened.or_noted("workspace", workspace.map_err(|error| unusable(&path, &error)));
         }
         let fetches = self.fetches;
-        let means = Means { search: self.search, workspace: opened.workspace.clone(), ..Means::default() };
-        let files = Builtin::ALL.into_iter().filter(|builtin| builtin.needs() == Needs::Workspace);
+        let workspace = opened.workspace.clone();
+        let sandbox = workspace.as_ref().and_then(|_| Sandbox::find().ok());
+        let means = Means { search: self.search, workspace, sandbox, ..Means::default() };
+        let of_workspace = |builtin: &Builtin| matches!(builtin.needs(), Needs::Workspace | Needs::Sandbox);
+        let files = Builtin::ALL.into_iter().filter(of_workspace);
         let web = Builtin::ALL.into_iter().filter(|builtin| match builtin.needs() {
             Needs::Web => fetches,
             Needs::Search => true,
-            Needs::Nothing | Needs::Workspace | Needs::Run => false,
+            Needs::Nothing | Needs::Workspace | Needs::Sandbox | Needs::Run => false,
         });
         for builtin in files.chain(web) {
             let built = builtin.build(&means).map_err(|error| error.to_string());

@@ -1,10 +1,13 @@
 //! The input of one run, besides its ensemble.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use consort_core::attachments::AttachmentSource;
 use consort_core::draft;
 use consort_core::model_options::ModelOptions;
 use consort_core::spec::CaptureMode;
+use serde_json::Value;
 
 /// A request for one run: `()` for the defaults, pairs for inputs, or the methods
 /// below for everything else.
@@ -20,10 +23,10 @@ use consort_core::spec::CaptureMode;
 pub struct Request(pub(crate) draft::Request);
 
 impl Request {
-    /// Sets the value of a template variable.
+    /// Sets the value of a template variable: any JSON value, printed as compact JSON unless it is a string.
     #[must_use]
-    pub fn input(mut self, name: &str, value: &str) -> Request {
-        self.0.inputs.insert(name.to_owned(), value.to_owned());
+    pub fn input(mut self, name: &str, value: impl Into<Value>) -> Request {
+        self.0.inputs.insert(name.to_owned(), value.into());
         self
     }
 
@@ -38,6 +41,20 @@ impl Request {
     #[must_use]
     pub fn model_options(mut self, options: ModelOptions) -> Request {
         self.0.model_options = options;
+        self
+    }
+
+    /// Shows a file to every task without its own; it is read when the run begins, and stored with it.
+    #[must_use]
+    pub fn attach_file(mut self, path: impl Into<PathBuf>) -> Request {
+        self.0.attachments.push(AttachmentSource::File(path.into()));
+        self
+    }
+
+    /// Shows an attachment, by its id, to every task without its own.
+    #[must_use]
+    pub fn attach(mut self, id: &str) -> Request {
+        self.0.attachments.push(AttachmentSource::Id(id.to_owned()));
         self
     }
 
@@ -56,14 +73,15 @@ impl From<()> for Request {
     }
 }
 
-impl<K: Into<String>, V: Into<String>, const N: usize> From<[(K, V); N]> for Request {
+impl<K: Into<String>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Request {
     fn from(inputs: [(K, V); N]) -> Request {
-        inputs.into_iter().map(|(name, value)| (name.into(), value.into())).collect::<BTreeMap<_, _>>().into()
+        inputs.into_iter().map(|(name, value)| (name.into(), value)).collect::<BTreeMap<_, _>>().into()
     }
 }
 
-impl From<BTreeMap<String, String>> for Request {
-    fn from(inputs: BTreeMap<String, String>) -> Request {
+impl<V: Into<Value>> From<BTreeMap<String, V>> for Request {
+    fn from(inputs: BTreeMap<String, V>) -> Request {
+        let inputs = inputs.into_iter().map(|(name, value)| (name, value.into())).collect();
         Request(draft::Request { inputs, ..draft::Request::default() })
     }
 }

@@ -129,8 +129,11 @@ impl Run {
 
     async fn say(&self, target: Option<String>, words: &str) -> Result<(), Error> {
         let created_at = self.engine.seams().clock.now();
-        let (content, priority) = (words.into(), Priority::Normal);
-        let (from, on_behalf_of, expires_at) = (self.by(), None, None);
+        let content = words.into();
+        let priority = Priority::Normal;
+        let from = self.by();
+        let on_behalf_of = None;
+        let expires_at = None;
         let directive = Directive { target, content, priority, from, on_behalf_of, created_at, expires_at };
         self.command(Command::Direct { directive }).await
     }

@@ -1,29 +1,40 @@
 //! An ensemble over HTTP: the control API, chat, the network and the web UI,
 //! as `consort serve` has them, in your own program.
 
-use std::net::SocketAddr;
+mod checks;
+mod served;
+
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use consort_chat::{Chats, DETACH_GRACE, Settings};
 use consort_core::catalog::Permission;
 use consort_core::chat::Rules;
-use consort_core::compile::Catalog;
 use consort_core::draft;
-use consort_core::own_tool::OwnTool;
 use consort_core::owner::Owner;
 use consort_net::serve::Serve;
 use consort_net::share::PeerRunFactory;
+use consort_runtime::engine::Quota;
+use consort_runtime::hooks::Hook;
+use consort_runtime::hooks::verify::Verify;
+use consort_runtime::schedules::Configured;
+use consort_runtime::webhooks::Webhook;
 use consort_server::access::{Access, Key, Reach, Scope, Sees};
+use consort_server::oidc::{self, Issuer};
 use consort_server::{DIRECT, Server, Terms, bind};
 use consort_tools::Workspace;
 use tokio::net::ToSocketAddrs;
 use tokio::sync::{oneshot, watch};
-use tokio::task::JoinHandle;
 
 use crate::ensemble::Ensemble;
 use crate::error::Error;
 use crate::share::Shown;
+
+pub use served::Served;
+
+use checks::{checked, checked_hooks, without_documents};
+use served::Owned;
 
 /// Builds a server.
 ///
@@ -48,33 +59,23 @@ use crate::share::Shown;
 pub struct ServerBuilder {
     ensemble: Ensemble,
     keys: Vec<Key>,
-    /// The reason why a key cannot be used.
+    /// The reason why a key or the issuer cannot be used.
     wrong_key: Option<String>,
+    /// The issuer whose tokens clients may connect with, if any.
+    issuer: Option<Issuer>,
+    quotas: Vec<Quota>,
     origins: Vec<String>,
+    trusted_proxies: Vec<IpAddr>,
     direct: Vec<Permission>,
     drain_timeout: Option<Duration>,
     rules: Rules,
     detach_grace: Duration,
     chat_providers: Option<Vec<String>>,
     chat_workspace: Option<Workspace>,
-}
-
-/// A running server. Dropping it ends it at once; [`Served::stop`] lets active work
-/// end first.
-#[must_use = "dropping it ends the server"]
-pub struct Served {
-    address: SocketAddr,
-    stop: oneshot::Sender<()>,
-    task: Owned,
-}
-
-/// The task that serves; aborted when dropped.
-struct Owned(JoinHandle<Result<(), Error>>);
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
+    schedules: Vec<Configured>,
+    webhooks: Vec<Webhook>,
+    hooks: Vec<Hook>,
+    aux_model: Option<String>,
 }
 
 impl Ensemble {
@@ -111,13 +112,20 @@ impl Ensemble {
             ensemble: self.clone(),
             keys: Vec::new(),
             wrong_key: None,
+            issuer: None,
+            quotas: Vec::new(),
             origins: Vec::new(),
+            trusted_proxies: Vec::new(),
             direct: DIRECT.to_vec(),
             drain_timeout: None,
             rules: Rules::default(),
             detach_grace: DETACH_GRACE,
             chat_providers: None,
             chat_workspace: None,
+            schedules: Vec::new(),
+            webhooks: Vec::new(),
+            hooks: Vec::new(),
+            aux_model: None,
         }
     }
 }
@@ -160,9 +168,44 @@ impl ServerBuilder {
         self
     }
 
+    /// Admits clients with tokens that an OpenID Connect issuer signed for this audience. Once there is an issuer, every
+    /// client needs a token or a key.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write a greeting")).build()?;
+    /// let served = ensemble.server().oidc("https://id.example.com", "consort").serve("127.0.0.1:0").await?;
+    /// # served.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn oidc(mut self, issuer: &str, audience: &str) -> ServerBuilder {
+        let made = oidc::Options::new(issuer, audience).map_err(|reason| format!("the issuer {reason}"));
+        match made.and_then(|options| Issuer::new(options).map_err(|error| error.to_string())) {
+            Ok(issuer) => self.issuer = Some(issuer),
+            Err(reason) => self.wrong_key = Some(reason),
+        }
+        self
+    }
+
+    /// Limits the runs of an owner, or of each owner.
+    pub fn quota(mut self, quota: Quota) -> ServerBuilder {
+        self.quotas.push(quota);
+        self
+    }
+
     /// Allows web pages of this origin, besides its own, to send requests.
     pub fn allowed_origin(mut self, origin: &str) -> ServerBuilder {
         self.origins.push(origin.to_owned());
+        self
+    }
+
+    /// Believes the proxy at this address when it names a client in `X-Forwarded-For`.
+    pub fn trusted_proxy(mut self, address: IpAddr) -> ServerBuilder {
+        self.trusted_proxies.push(address);
         self
     }
 
@@ -216,20 +259,100 @@ impl ServerBuilder {
         self
     }
 
-    /// Says which providers have tools for conversations; all unless told.
+    /// Sets the providers whose tools conversations may use; all by default.
     pub fn chat_providers(mut self, names: impl IntoIterator<Item = String>) -> ServerBuilder {
         self.chat_providers = Some(names.into_iter().collect());
         self
     }
 
-    /// Says which folder conversations are about: its `AGENTS.md` is shown to
-    /// the model. The ensemble's unless told.
+    /// Sets the folder that conversations are about: its `AGENTS.md` is shown to the model. The ensemble's by default.
     pub fn chat_workspace(mut self, workspace: Workspace) -> ServerBuilder {
         self.chat_workspace = Some(workspace);
         self
     }
 
-    /// The conversations alone, for programs that talk to them without a server.
+    /// Begins a run of the ensemble, or of a saved workflow, whenever it is due.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Owner, Schedule, ScheduleDefinition, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write a greeting")).build()?;
+    /// let weekly = ScheduleDefinition {
+    ///     cron: Some("0 8 * * MON".to_owned()),
+    ///     timezone: "Europe/Berlin".to_owned(),
+    ///     ..ScheduleDefinition::new("weekly")
+    /// };
+    /// let served = ensemble
+    ///     .server()
+    ///     .schedule(Schedule { definition: weekly, owner: Owner::local() })
+    ///     .serve("127.0.0.1:0")
+    ///     .await?;
+    /// # served.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn schedule(mut self, schedule: Configured) -> ServerBuilder {
+        self.schedules.push(schedule);
+        self
+    }
+
+    /// Tells a program of ended runs and of questions to people, by signed requests to its address.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Task, Webhook, WebhookSecret, WebhookTopic};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Write a greeting")).build()?;
+    /// let secret = WebhookSecret::read("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")?;
+    /// let ops = Webhook { topics: vec![WebhookTopic::RunFailed], ..Webhook::new("ops", "http://127.0.0.1:9/", secret) };
+    /// let served = ensemble.server().webhook(ops).serve("127.0.0.1:0").await?;
+    /// # served.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn webhook(mut self, webhook: Webhook) -> ServerBuilder {
+        self.webhooks.push(webhook);
+        self
+    }
+
+    /// Lets another program begin runs by `POST /hooks/{name}`.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Hook, HookVerify, Model, Owner, Task, WebhookSecret};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(Task::new("Triage {title}")).build()?;
+    /// let github = Hook {
+    ///     name: "github".to_owned(),
+    ///     verify: HookVerify::GitHub,
+    ///     secret: WebhookSecret::of(b"a secret of your own"),
+    ///     when: Some("body.action == 'opened'".to_owned()),
+    ///     inputs: [("title".to_owned(), "body.issue.title".to_owned())].into(),
+    ///     workflow: None,
+    ///     owner: Owner::local(),
+    /// };
+    /// let served = ensemble.server().hook(github).serve("127.0.0.1:0").await?;
+    /// # served.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn hook(mut self, hook: Hook) -> ServerBuilder {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// Sets the model that answers a chat UI's own prompts over `/v1`, such as for titles;
+    /// the chat's by default.
+    pub fn aux_model(mut self, alias: &str) -> ServerBuilder {
+        self.aux_model = Some(alias.to_owned());
+        self
+    }
+
+    /// Builds only the conversations, for programs that use them without a server.
     pub fn chats(self) -> Result<Chats, Error> {
         let model = self.answering()?;
         let Ensemble { engine, catalog, shown, .. } = &self.ensemble;
@@ -245,8 +368,8 @@ impl ServerBuilder {
         Ok(Chats::new(engine.clone(), settings))
     }
 
-    /// The server, for programs that listen by themselves. Peers can use what is
-    /// shared from now on; on this machine alone unless its `access` is changed.
+    /// Builds the server, for programs that listen by themselves. From now on peers can use the shared capabilities;
+    /// only this machine can connect unless its `access` is changed.
     pub fn unbound(self) -> Result<Server, Error> {
         if let Some(reason) = self.wrong_key {
             return Err(Error::Serve(reason));
@@ -257,10 +380,41 @@ impl ServerBuilder {
         let run_factory =
             PeerRunFactory { ensemble: template.clone(), catalog: (*catalog).clone(), shares: shares.clone() };
         network.offer(Arc::new(Serve::new(network.name(), run_factory, engine.clone(), *max_concurrent)));
-        let access = Access { reach: Reach::Loopback, origins: self.origins.clone(), keys: self.keys.clone() };
-        let (direct, drain_timeout) = (self.direct.clone(), self.drain_timeout);
+        let access = Access {
+            reach: Reach::Loopback,
+            origins: self.origins.clone(),
+            keys: self.keys.clone(),
+            issuer: self.issuer.clone(),
+        };
+        let direct = self.direct.clone();
+        let drain_timeout = self.drain_timeout;
+        let trusted_proxies = self.trusted_proxies.clone();
+        let quotas = self.quotas.clone();
+        let schedules = checked(&self.schedules)?;
+        let webhooks = self.webhooks.clone();
+        let hooks = checked_hooks(&self.hooks)?;
+        let aux_model = self.aux_model.clone();
+        if let Some(alias) = &aux_model {
+            self.ensemble.models().resolve(alias)?;
+        }
         let server = Server::new(engine, template, without_documents(&catalog), self.chats()?, network.clone());
-        Ok(Server { access, direct, drain_timeout: drain_timeout.unwrap_or(server.drain_timeout), ..server })
+        let drain_timeout = drain_timeout.unwrap_or(server.drain_timeout);
+        let shares = shares.clone();
+        let shared_workflows = shown.workflows.clone();
+        Ok(Server {
+            access,
+            quotas,
+            trusted_proxies,
+            direct,
+            drain_timeout,
+            schedules,
+            webhooks,
+            hooks,
+            aux_model,
+            shares,
+            shared_workflows,
+            ..server
+        })
     }
 
     /// Starts to serve at this address; port 0 is any free one.
@@ -309,6 +463,11 @@ impl ServerBuilder {
                 format!("other machines could connect to {address}: give it an api_key, or listen on 127.0.0.1");
             return Err(Error::Serve(reason));
         }
+        let unproven = server.hooks.iter().find(|hook| hook.verify == Verify::None);
+        if let Some(hook) = unproven.filter(|_| server.access.reach == Reach::Network) {
+            let reason = format!("other machines could use the hook '{}', which verifies nobody", hook.name);
+            return Err(Error::Serve(reason));
+        }
         Ok(server)
     }
 
@@ -320,41 +479,4 @@ impl ServerBuilder {
             None => Ok(models.list().first().map(|model| model.alias.clone())),
         }
     }
-}
-
-impl Served {
-    /// Returns the address it listens on.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Returns its URL for a browser.
-    pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Stops it: no new work is accepted, not even from the program itself, active work
-    /// may end, and then streams and links are closed.
-    pub async fn stop(self) -> Result<(), Error> {
-        let _ended_already = self.stop.send(());
-        ended(self.task).await
-    }
-
-    /// Waits until a client drains the server, which also ends the ensemble.
-    pub async fn finished(self) -> Result<(), Error> {
-        let _kept = self.stop;
-        ended(self.task).await
-    }
-}
-
-/// The catalog without the tool that comes with the store, which servers and
-/// conversations add themselves.
-fn without_documents(catalog: &Catalog) -> Catalog {
-    let mut catalog = catalog.clone();
-    catalog.tools.retain(|tool| tool.as_own() != Some(OwnTool::SearchCollections));
-    catalog
-}
-
-async fn ended(mut task: Owned) -> Result<(), Error> {
-    (&mut task.0).await.map_err(|error| Error::Serve(error.to_string()))?
 }

@@ -6,6 +6,7 @@ use consort_core::compile::Catalog;
 use consort_core::draft::{Draft, Ensemble};
 use consort_core::mistake::{Code, Mistake};
 use consort_core::owner::Owner;
+use consort_net::AgentAddress;
 use consort_net::network::{Network, Options};
 use consort_net::share::{Share, What};
 use consort_net::transport::{Address, WebSockets};
@@ -18,6 +19,8 @@ use crate::builder::EnsembleBuilder;
 pub(crate) struct Shown {
     pub(crate) network: Network,
     pub(crate) shares: Vec<Share>,
+    /// The workflows that are shared with MCP clients: their names there, and here.
+    pub(crate) workflows: Vec<(String, String)>,
     /// The document collections that the tools search.
     pub(crate) collections: Collections,
     /// The folder that tasks work in.
@@ -32,20 +35,22 @@ pub(crate) struct Shown {
 #[derive(Default)]
 pub(crate) struct Sharing {
     items: Vec<SharedItem>,
+    workflows: Vec<(String, String)>,
     options: Option<Options>,
     realm: Option<String>,
     peers: Vec<(String, Address)>,
+    agents: Vec<(String, AgentAddress)>,
 }
 
 /// A task or tool to share.
 struct SharedItem {
     kind: Kind,
-    /// What others call it.
+    /// The name that others use.
     name: String,
-    /// What it is called here.
+    /// The name of the task or tool here.
     target: String,
     tags: Vec<String>,
-    /// Who sees what others use it for.
+    /// The owner that sees the runs which others ask for.
     owner: Owner,
 }
 
@@ -89,7 +94,7 @@ impl EnsembleBuilder {
         self.share_task_as(name, name, tags)
     }
 
-    /// The same under another name than the task's.
+    /// Lets other ensembles request a task of this one under another name.
     #[must_use]
     pub fn share_task_as<'a>(self, name: &str, task: &str, tags: impl IntoIterator<Item = &'a str>) -> EnsembleBuilder {
         self.share(Kind::Task, (name, task), tags)
@@ -101,14 +106,21 @@ impl EnsembleBuilder {
         self.share_tool_as(name, name, tags)
     }
 
-    /// The same under another name than the tool's.
+    /// Lets other ensembles call a tool of this one under another name.
     #[must_use]
     pub fn share_tool_as<'a>(self, name: &str, tool: &str, tags: impl IntoIterator<Item = &'a str>) -> EnsembleBuilder {
         self.share(Kind::Tool, (name, tool), tags)
     }
 
+    /// Lets MCP clients run a saved workflow, by its name or id, under a name of its own.
+    #[must_use]
+    pub fn share_workflow_as(mut self, name: &str, workflow: &str) -> EnsembleBuilder {
+        self.sharing.workflows.push((name.to_owned(), workflow.to_owned()));
+        self
+    }
+
     /// Sets the owner of a shared task or tool, by the name that others use: its keys see the work of others and
-    /// decide its reviews. `local` unless told.
+    /// decide its reviews. `local` by default.
     #[must_use]
     pub fn share_owner(mut self, name: &str, owner: &Owner) -> EnsembleBuilder {
         let shared = self.sharing.items.iter_mut().filter(|item| item.name == name);
@@ -116,8 +128,7 @@ impl EnsembleBuilder {
         self
     }
 
-    /// Says at once how it appears to others, and who they are; peers that are
-    /// named one by one come after those.
+    /// Sets all network options at once, the peers included; peers that are added one by one come after those.
     #[must_use]
     pub fn network(mut self, options: Options) -> EnsembleBuilder {
         self.sharing.options = Some(options);
@@ -140,6 +151,20 @@ impl EnsembleBuilder {
         self
     }
 
+    /// Adds an A2A agent, by its address. Its skills can be listed like the capabilities of a [peer](Self::peer).
+    #[must_use]
+    pub fn agent(mut self, name: &str, url: &str) -> EnsembleBuilder {
+        self.sharing.agents.push((name.to_owned(), AgentAddress { url: url.to_owned(), key: None }));
+        self
+    }
+
+    /// Adds an A2A agent that requires a key.
+    #[must_use]
+    pub fn agent_with_key(mut self, name: &str, url: &str, key: &str) -> EnsembleBuilder {
+        self.sharing.agents.push((name.to_owned(), AgentAddress { url: url.to_owned(), key: Some(key.to_owned()) }));
+        self
+    }
+
     /// Sets the group of ensembles that it belongs to: others of the group are asked first.
     #[must_use]
     pub fn realm(mut self, realm: &str) -> EnsembleBuilder {
@@ -154,24 +179,33 @@ impl EnsembleBuilder {
         tags: impl IntoIterator<Item = &'a str>,
     ) -> EnsembleBuilder {
         let tags = tags.into_iter().map(str::to_owned).collect();
-        let (name, target, owner) = (name.to_owned(), target.to_owned(), Owner::local());
+        let name = name.to_owned();
+        let target = target.to_owned();
+        let owner = Owner::local();
         self.sharing.items.push(SharedItem { kind, name, target, tags, owner });
         self
     }
 }
 
 impl Sharing {
+    /// Returns the shared workflows: the name that others use, and the workflow's name or id.
+    pub(crate) fn workflows(&self) -> Vec<(String, String)> {
+        self.workflows.clone()
+    }
+
     /// Creates the network, on which nothing is shared yet.
     pub(crate) fn network(&self, name: &str) -> Network {
         let mut options = self.options.clone().unwrap_or_else(|| Options::new(name));
         options.realm = self.realm.clone().or(options.realm);
         options.peers.extend(self.peers.iter().cloned());
+        options.agents.extend(self.agents.iter().cloned());
         Network::new(options, Arc::new(WebSockets))
     }
 
     /// Returns all shared capabilities, or their mistakes.
     pub(crate) fn shares(&self, ensemble: &Ensemble, catalog: &Catalog) -> Result<Vec<Share>, Vec<Mistake>> {
-        let (mut shares, mut mistakes) = (Vec::<Share>::new(), Vec::new());
+        let mut shares = Vec::<Share>::new();
+        let mut mistakes = Vec::new();
         for SharedItem { kind, name, target, tags, owner } in &self.items {
             let what = match kind {
                 Kind::Tool => catalog.tools.iter().find(|tool| tool.name == *target).cloned().map(What::Tool),

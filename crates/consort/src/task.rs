@@ -1,10 +1,12 @@
-//! One task: what to do, and whatever else is known about it.
+//! One task: its description and its settings.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::agent::Agent;
+use consort_core::attachments::AttachmentSource;
 use consort_core::catalog::{EffectClass, ToolInfo};
 use consort_core::draft::Draft;
 use consort_core::mistake::{Code, Mistake};
@@ -18,14 +20,14 @@ use serde_json::json;
 use crate::function::{FunctionTool, Performs, performs, schema_of};
 use crate::work::Work;
 
-/// How long a function that does a task may take.
+/// The time that a function that does a task may take.
 const HANDLER_TIMEOUT_MS: u64 = 600_000;
 
 /// A task of an ensemble.
 #[derive(Clone)]
 pub struct Task {
     draft: Draft,
-    /// What other tasks know it by, named or not.
+    /// The identity by which other tasks refer to it, named or not.
     identity: Arc<()>,
     reads: Vec<Arc<()>>,
     handler: Option<Performs>,
@@ -33,7 +35,7 @@ pub struct Task {
     output_guardrails: Vec<Performs>,
 }
 
-/// Says more about a task; an ensemble takes it as it is.
+/// The settings of a task; an ensemble accepts it in place of the task.
 ///
 /// ```
 /// use consort::{Agent, ReviewRule, Task};
@@ -51,20 +53,19 @@ pub struct Task {
 #[derive(Clone)]
 pub struct TaskBuilder(Task);
 
-/// What an output's guardrail is given.
+/// The input of a guardrail for outputs.
 #[derive(Deserialize)]
 struct Output {
     output: String,
 }
 
 impl Task {
-    /// A task with nothing more to say about it.
+    /// Creates a task with nothing but a description.
     pub fn new(description: impl Into<String>) -> Task {
         Task::builder(description).build()
     }
 
-    /// A task with more to say about it. Templates such as `{topic}` are filled
-    /// with a run's inputs.
+    /// Creates a builder for a task with further settings. Templates such as `{topic}` are filled with a run's inputs.
     ///
     /// ```
     /// use consort::Task;
@@ -97,7 +98,7 @@ impl From<&str> for Task {
 }
 
 impl TaskBuilder {
-    /// The task, for others to read.
+    /// Returns the task, so that other tasks can read it.
     pub fn build(self) -> Task {
         self.0
     }
@@ -108,19 +109,19 @@ impl TaskBuilder {
         self.with(|draft| draft.name = Some(name.to_owned()))
     }
 
-    /// Says what the answer should be.
+    /// Sets the description of the output.
     #[must_use]
     pub fn expected_output(self, text: &str) -> TaskBuilder {
         self.with(|draft| draft.expected_output = Some(text.to_owned()))
     }
 
-    /// Says more than the description does.
+    /// Sets further context for the agent, beside the description.
     #[must_use]
     pub fn additional_context(self, text: &str) -> TaskBuilder {
         self.with(|draft| draft.additional_context = Some(text.to_owned()))
     }
 
-    /// Says who does it; otherwise the description's verbs do.
+    /// Sets the agent; by default one is derived from the first words of the description.
     #[must_use]
     pub fn agent(self, agent: Agent) -> TaskBuilder {
         self.with(|draft| draft.agent = Some(agent))
@@ -132,7 +133,7 @@ impl TaskBuilder {
         self.with(|draft| draft.model = Some(alias.to_owned()))
     }
 
-    /// Says how the model answers; where it says nothing, the run or the model does.
+    /// Sets the options for the model's answers; an option that is not set is taken from the run or the model.
     #[must_use]
     pub fn model_options(self, options: ModelOptions) -> TaskBuilder {
         self.with(|draft| draft.model_options = options)
@@ -157,13 +158,13 @@ impl TaskBuilder {
         self
     }
 
-    /// The same for a task known by its name.
+    /// Gives it the output of the task of this name, which then comes first.
     #[must_use]
     pub fn context(self, name: &str) -> TaskBuilder {
         self.with(|draft| draft.context.push(format!("${name}")))
     }
 
-    /// Limits how often a model is asked; 25 times unless told.
+    /// Limits the number of model calls; 25 by default.
     #[must_use]
     pub fn max_iterations(self, max: u32) -> TaskBuilder {
         self.with(|draft| draft.max_iterations = Some(max))
@@ -176,8 +177,27 @@ impl TaskBuilder {
         self.with(|draft| draft.output_schema = Some(schema_of::<T>()))
     }
 
-    /// Says what becomes of an answer that is cut at the output limit; unless
-    /// told, the model is asked to go on, and the task fails when that is not enough.
+    /// Shows the model a file: a picture, a PDF, a DOCX file or a text. It is read when a run begins, and stored
+    /// with the run.
+    ///
+    /// ```
+    /// use consort::Task;
+    ///
+    /// let task = Task::builder("Sum up the plan").attach_file("plan.pdf");
+    /// ```
+    #[must_use]
+    pub fn attach_file(self, path: impl Into<PathBuf>) -> TaskBuilder {
+        self.with(|draft| draft.attachments.push(AttachmentSource::File(path.into())))
+    }
+
+    /// Shows the model an attachment, by its id or by a template such as `{picture}` for an input that is one.
+    #[must_use]
+    pub fn attach(self, id: &str) -> TaskBuilder {
+        self.with(|draft| draft.attachments.push(AttachmentSource::Id(id.to_owned())))
+    }
+
+    /// Sets the treatment of an answer that is cut at the output limit; by default the model is asked to go on, and the
+    /// task fails when that is not enough.
     ///
     /// ```
     /// use consort::{Ensemble, Model, OnTruncated, Task};
@@ -195,7 +215,60 @@ impl TaskBuilder {
         self.with(|draft| draft.on_truncated = rule)
     }
 
-    /// Says whether a person looks at the output; otherwise the ensemble does.
+    /// Does it only under a condition in CEL, over `outputs`, `inputs` and, in a group, `item`, `index` and
+    /// `round`. Tasks that it names come first; where it comes to false the task is skipped, and those that
+    /// read it go on without it.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Status, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let tasks = [Task::builder("Write about tea").name("long").when("inputs.words > 500"), Task::builder("Write a line").name("short")];
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).tasks(tasks).build()?;
+    /// let outcome = ensemble.start([("words", 50)]).await?.finished().await?;
+    /// assert_eq!(outcome.status, Status::Completed);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn when(self, condition: &str) -> TaskBuilder {
+        self.with(|draft| draft.when = Some(condition.to_owned()))
+    }
+
+    /// Does it once for each item of a list in CEL, with `{item}`, `{item.field}` and `{index}` in its texts.
+    /// Its output is the list of outputs, in the order of the items.
+    ///
+    /// ```
+    /// use consort::{Ensemble, Model, Task};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), consort::Error> {
+    /// let visit = Task::builder("Write about {item}").name("visit").for_each("inputs.cities").max_parallel(2);
+    /// let ensemble = Ensemble::builder().model("demo", Model::demo()).task(visit).build()?;
+    /// let outcome = ensemble.start([("cities", vec!["Rome", "Oslo"])]).await?.finished().await?;
+    /// assert_eq!(outcome.value::<Vec<String>>("visit")?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn for_each(self, list: &str) -> TaskBuilder {
+        self.with(|draft| draft.each.list = Some(list.to_owned()))
+    }
+
+    /// Limits the items of its list; 100 by default.
+    #[must_use]
+    pub fn max_items(self, max: u32) -> TaskBuilder {
+        self.with(|draft| draft.each.max_items = Some(max))
+    }
+
+    /// Limits the items under way at the same time; 8 by default.
+    #[must_use]
+    pub fn max_parallel(self, max: u32) -> TaskBuilder {
+        self.with(|draft| draft.each.max_parallel = Some(max))
+    }
+
+    /// Sets whether a person reviews the output; by default the ensemble's policy decides.
     #[must_use]
     pub fn review(self, rule: ReviewRule) -> TaskBuilder {
         self.with(|draft| draft.review = Some(rule))
@@ -207,19 +280,19 @@ impl TaskBuilder {
         self.with(|draft| draft.review_before = true)
     }
 
-    /// Limits how long its reviews wait.
+    /// Limits the time for which its reviews wait.
     #[must_use]
     pub fn review_timeout(self, limit: Duration) -> TaskBuilder {
         self.with(|draft| draft.review_timeout_ms = u64::try_from(limit.as_millis()).ok())
     }
 
-    /// Remembers its output under this name, and recalls what fits from there.
+    /// Remembers its output under this name, and recalls the outputs of that name that match best.
     #[must_use]
     pub fn memory(self, name: &str) -> TaskBuilder {
         self.with(|draft| draft.memory.push(name.to_owned()))
     }
 
-    /// Lets the agent say what could be better, for the next run.
+    /// Lets the agent write down what could be better, for the next run.
     #[must_use]
     pub fn reflection(self) -> TaskBuilder {
         self.with(|draft| draft.reflection = true)
@@ -233,7 +306,7 @@ impl TaskBuilder {
     ///
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), consort::Error> {
-    /// let greet = |work: Work| async move { work.inputs.get("who").map(|who| format!("Hello, {who}!")).ok_or("who?") };
+    /// let greet = |work: Work| async move { work.inputs["who"].as_str().map(|who| format!("Hello, {who}!")).ok_or("who?") };
     /// let ensemble = Ensemble::builder().task(Task::builder("Greet").handler(greet)).build()?;
     /// let outcome = ensemble.start([("who", "Ada")]).await?.finished().await?;
     /// assert_eq!(outcome.answer(), "Hello, Ada!");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::error::Error;
 
@@ -33,7 +34,7 @@ pub struct Work {
     #[serde(rename = "context")]
     pub outputs: BTreeMap<String, String>,
     /// The inputs of the run.
-    pub inputs: BTreeMap<String, String>,
+    pub inputs: BTreeMap<String, Value>,
     /// Unique to this task of this run, and the same when it is executed again after a crash.
     #[serde(skip)]
     pub key: String,

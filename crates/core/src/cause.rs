@@ -1,7 +1,7 @@
-//! Why work failed, as a value. Decisions and views read the cause; the words
-//! beside it are for people and models. Logs of the first edition hold the words
-//! alone, and [`EventKind::upgrade`] is the one place that understands those.
+//! The cause of a failure, as a value that decisions and views read; the words beside it are for people and models.
+//! Logs of the first edition hold only the words, and [`EventKind::upgrade`] is the one place that understands those.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::message::Outcome;
 /// The words for a task that a cancel stopped.
 pub(crate) const CANCELLED: &str = "Cancelled";
 
-/// Why a task, a subtask or a call of an own tool failed.
+/// The cause of a failed task, subtask or call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -33,8 +33,18 @@ pub enum Cause {
     Guardrail,
     /// The tool that does a task without a model failed.
     Handler,
+    /// The tool that was called took longer than its own limit.
+    ToolTimeout,
     /// Nobody reviewed the task in time.
     ReviewTimedOut,
+    /// An expression of the task, or of its group, could not be evaluated.
+    ExpressionFailed,
+    /// The list that the task is done for has more items than it may have.
+    TooManyItems,
+    /// The condition that ends the rounds of its group never came.
+    MaxRounds,
+    /// The texts of the task are too long with the item it is done for.
+    TemplateTooLarge,
     /// A subtask answered nothing.
     NoResult,
     /// A subtask never gave the structured result it owed.
@@ -46,10 +56,38 @@ pub enum Cause {
     },
 }
 
-/// How a subtask failed to give the structured result it owed.
+/// The cause of a skipped task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipCause {
+    /// Its condition does not hold: tasks that read it go on without it.
+    Condition,
+    /// A task that it needs has no output.
+    Upstream,
+    /// The run ended before it.
+    Ended,
+}
+
+impl SkipCause {
+    /// Returns the reason for people.
+    pub(crate) fn reason(self, is_sequence: bool) -> &'static str {
+        match self {
+            SkipCause::Condition => "its condition does not hold",
+            SkipCause::Upstream if is_sequence => BEFORE_FAILED,
+            SkipCause::Upstream => READ_FAILED,
+            SkipCause::Ended => "the run was ended before it",
+        }
+    }
+}
+
+/// The words of a task that is skipped because another failed: the one before it, or one that it reads.
+const BEFORE_FAILED: &str = "a task before it failed";
+const READ_FAILED: &str = "a task it reads from failed";
+
+/// The failure of a subtask to give the structured result it owed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfit {
-    /// What ended it.
+    /// The event that ended it.
     pub reason: UnfitReason,
     /// Results that were refused.
     pub attempts: u32,
@@ -57,7 +95,7 @@ pub struct Unfit {
     pub violations: Vec<String>,
 }
 
-/// What ends a subtask without its structured result.
+/// The event that ends a subtask without its structured result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnfitReason {
@@ -70,7 +108,7 @@ pub enum UnfitReason {
 }
 
 impl Cause {
-    /// The code that clients and models are told; none when the words say it all.
+    /// Returns the code for clients and models; none when there are only words.
     pub(crate) fn code(&self) -> Option<&'static str> {
         match self {
             Cause::Cancelled => Some("cancelled"),
@@ -85,17 +123,25 @@ impl Cause {
             | Cause::OutputUnfit
             | Cause::Guardrail
             | Cause::Handler
-            | Cause::ReviewTimedOut => None,
+            | Cause::ToolTimeout
+            | Cause::ReviewTimedOut
+            | Cause::ExpressionFailed
+            | Cause::TooManyItems
+            | Cause::MaxRounds
+            | Cause::TemplateTooLarge => None,
         }
     }
 
-    /// The word that begins the reason of a failed task; none when it is told
-    /// without one.
+    /// Returns the word that begins the reason of a failed task; none when it has no heading.
     fn heading(&self) -> Option<&'static str> {
         match self {
             Cause::IterationLimit => Some("MAX_ITERATIONS"),
             Cause::OutputTruncated => Some("OUTPUT_TRUNCATED"),
             Cause::EmptyAnswer => Some("EMPTY_ANSWER"),
+            Cause::ExpressionFailed => Some("EXPRESSION_FAILED"),
+            Cause::TooManyItems => Some("TOO_MANY_ITEMS"),
+            Cause::MaxRounds => Some("MAX_ROUNDS"),
+            Cause::TemplateTooLarge => Some("TEMPLATE_TOO_LARGE"),
             Cause::NoResult => Some("subtask_no_result"),
             Cause::ResultUnfit(_) => Some("schema_not_satisfied"),
             Cause::Cancelled
@@ -104,12 +150,13 @@ impl Cause {
             | Cause::OutputUnfit
             | Cause::Guardrail
             | Cause::Handler
+            | Cause::ToolTimeout
             | Cause::ReviewTimedOut
             | Cause::ResultRefused { .. } => None,
         }
     }
 
-    /// The cause that the first edition recorded as the beginning of a reason.
+    /// Returns the cause that the first edition recorded as the beginning of a reason.
     fn of_reason(reason: &str) -> Option<Cause> {
         let (heading, rest) = reason.split_once(": ")?;
         let plain = [Cause::IterationLimit, Cause::OutputTruncated, Cause::EmptyAnswer, Cause::NoResult];
@@ -118,7 +165,7 @@ impl Cause {
         cause.or_else(|| unfit().filter(|cause| cause.heading() == Some(heading)))
     }
 
-    /// The cause that the first edition told a model as the result of a call.
+    /// Returns the cause that the first edition gave a model as the result of a call.
     fn of_result(told: &str) -> Option<Cause> {
         #[derive(Deserialize)]
         struct Told {
@@ -134,7 +181,10 @@ impl Cause {
 impl EventKind {
     /// Adds the cause to a failure that the first edition recorded in words.
     pub fn upgrade(&mut self) {
-        if let EventKind::TaskFailed { reason, cancelled, cause: cause @ None, .. } = self {
+        if let EventKind::TaskSkipped { reason, cause: cause @ None, .. } = self {
+            let upstream = [BEFORE_FAILED, READ_FAILED].contains(&reason.as_str());
+            *cause = Some(if upstream { SkipCause::Upstream } else { SkipCause::Ended });
+        } else if let EventKind::TaskFailed { reason, cancelled, cause: cause @ None, .. } = self {
             *cause = if *cancelled { Some(Cause::Cancelled) } else { Cause::of_reason(reason) };
         } else if let EventKind::ToolReturned { outcome: Outcome::Failed { text }, cause: cause @ None, .. } = self {
             *cause = Cause::of_result(text.as_str());
@@ -150,33 +200,33 @@ pub(crate) struct TaskFailure {
 }
 
 impl TaskFailure {
-    /// A failure for this cause, in these words.
+    /// Creates a failure for this cause, in these words.
     pub(crate) fn new(cause: Cause, message: impl Into<String>) -> TaskFailure {
         TaskFailure { cause, message: message.into() }
     }
 
-    /// What a cancel does to a task.
+    /// Creates the failure of a task that a cancel stopped.
     pub(crate) fn cancelled() -> TaskFailure {
         TaskFailure::new(Cause::Cancelled, CANCELLED)
     }
 
-    /// A subtask ends without the structured result it owed.
+    /// Creates the failure of a subtask that ends without the structured result it owed.
     pub(crate) fn unfit(reason: UnfitReason, attempts: u32, violations: &[String]) -> TaskFailure {
         let unfit = Unfit { reason, attempts, violations: violations.to_vec() };
         TaskFailure::new(Cause::ResultUnfit(unfit), "the subtask gave no result that fits its schema")
     }
 
-    /// Why.
+    /// Returns the cause.
     pub(crate) fn cause(&self) -> &Cause {
         &self.cause
     }
 
-    /// The same in words, for whoever asked for a subtask.
+    /// Returns the message for the agent or person that asked for the subtask.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The same in words, as it is recorded: headed by what kind of failure it is.
+    /// Returns the reason as it is recorded: the message after a heading that names the kind of failure.
     pub(crate) fn reason(&self) -> String {
         match (&self.cause, self.cause.heading()) {
             (Cause::ResultUnfit(unfit), Some(heading)) => format!("{heading}: {}", unfit.fields()),
@@ -187,7 +237,7 @@ impl TaskFailure {
 }
 
 impl Unfit {
-    /// What a model is told of it.
+    /// Returns the fields that a model is shown of it.
     pub(crate) fn fields(&self) -> Value {
         json!({ "reason": self.reason, "attempts": self.attempts, "violations": self.violations })
     }

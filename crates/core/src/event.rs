@@ -1,13 +1,14 @@
 //! The events of a run, which are the only thing that is stored. An event's number is its position in the
 //! run's stream, from 0, so it is not part of the event. No event repeats data that an earlier one holds.
 
+mod field;
+
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cause::Cause;
-use crate::chat;
+use crate::cause::{Cause, SkipCause};
+use crate::chat::{self, ChatEventKind};
 use crate::decisions::answer::{Completeness, Sequel};
 use crate::decisions::chore::Chore;
 use crate::id::{Id, Millis};
@@ -16,9 +17,12 @@ use crate::owner::Owner;
 use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
 use crate::requests::spec::{OnTimeout, Spec};
 use crate::schema::Schema;
-use crate::state::budget::{Breach, Claim};
-use crate::status::Status;
+use crate::state::budget::{Breach, Claim, Limits};
 use crate::text::Text;
+pub use field::{
+    AdoptReason, Adoption, AfterFailure, CancelMode, ChangeType, Decision, Directive, Edited, End, Evaluated, Exit,
+    FileChange, Key, Origin, Priority, Subject, Timing,
+};
 
 /// Something that happened in a run, and when it was decided. `at` never decreases within a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +30,7 @@ use crate::text::Text;
 pub struct Event {
     /// The time of the decision.
     pub at: Millis,
-    /// What happened. Logs call it `fact`.
+    /// The kind of event, with its data. Logs call it `fact`.
     #[serde(rename = "fact")]
     pub kind: EventKind,
 }
@@ -64,7 +68,13 @@ pub enum EventKind {
         owner: Owner,
     },
     /// A process took ownership of the run; calls that the previous owner had under way are orphaned.
-    RunAdopted { epoch: u64 },
+    RunAdopted {
+        epoch: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<AdoptReason>,
+    },
     /// The events before this one are the record of another run; from here on the run does work of its own,
     /// with a budget of its own.
     RunForked { origin: Origin, edited: Option<Box<Edited>> },
@@ -72,6 +82,8 @@ pub enum EventKind {
     RunStarted,
     /// The tools that a task's names for other providers' tools resolve to at this moment.
     BeltComposed { task: usize, tools: Vec<Arc<ToolInfo>> },
+    /// An expression was evaluated, which happens once; everything that follows from it follows from this.
+    ExpressionEvaluated { of: Subject, key: Key, result: Evaluated },
     /// A task began.
     TaskStarted { turn: Id },
     /// The opening messages of the conversation with the model were written.
@@ -174,7 +186,7 @@ pub enum EventKind {
     ReviewTimedOut { review: u32, action: OnTimeout },
     /// A review was closed because there is nothing left to decide.
     ReviewClosed { review: u32 },
-    /// The task has its output.
+    /// The task has its output. A task with instances has the outputs of those.
     TaskCompleted { turn: Id },
     /// The task gave up or was stopped.
     TaskFailed {
@@ -185,7 +197,12 @@ pub enum EventKind {
         cause: Option<Cause>,
     },
     /// The task will not run.
-    TaskSkipped { turn: Id, reason: String },
+    TaskSkipped {
+        turn: Id,
+        reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<SkipCause>,
+    },
     /// A person or program sent a message to the agents.
     DirectiveGiven { directive: Directive },
     /// A directive is part of an agent's next model call.
@@ -198,10 +215,12 @@ pub enum EventKind {
     RunPaused { by: String },
     /// The run goes on.
     RunResumed { by: String },
+    /// Some of the run's limits were raised; these hold from now on.
+    BudgetRaised { limits: Limits, by: String },
     /// The next step would pass a limit.
     BudgetExceeded { breach: Breach },
     /// An event that only a chat's turns have.
-    Chat(chat::ChatEventKind),
+    Chat(ChatEventKind),
     /// The run ended; no event follows.
     RunEnded { end: End },
 }
@@ -211,253 +230,30 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The source of a run's first events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The events of the completed tasks of an ended run; the other tasks are done again.
-    Retry {
-        /// The id of that run.
-        run: String,
-    },
-    /// All events of another run before `seq`.
-    Fork {
-        /// The id of that run.
-        run: String,
-        /// The number of the first event that was not copied.
-        seq: u64,
-    },
-}
-
-/// The settings that a fork changes, as they hold from the fork on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Edited {
-    /// The edited spec; tasks that had begun are unchanged.
-    pub spec: Arc<Spec>,
-    /// Models that may be asked, in addition to those before.
-    pub models: Models,
-    /// Tools that may be called, in addition to those before.
-    pub belt: Belt,
-}
-
-/// The step that follows a model's failure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AfterFailure {
-    /// The same model is asked again at this time.
-    Retry {
-        /// The time, in Unix milliseconds.
-        at: Millis,
-    },
-    /// Another model is asked.
-    Fallback {
-        /// Its alias.
-        model: String,
-    },
-    /// The same model is asked again with a shorter history.
-    Shorten,
-    /// The conversation fails.
-    GiveUp,
-}
-
-/// A change that a call made to a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FileChange {
-    /// The path of the file, as the tool names it.
-    pub file_path: String,
-    /// The kind of change.
-    pub change_type: ChangeType,
-    /// The number of lines that were added.
-    pub lines_added: u64,
-    /// The number of lines that were removed.
-    pub lines_removed: u64,
-}
-
-/// What happened to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ChangeType {
-    /// It is new.
-    Created,
-    /// It is different.
-    Modified,
-    /// It is gone.
-    Deleted,
-}
-
-/// When a review takes place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Timing {
-    /// Before the task starts.
-    BeforeExecution,
-    /// While it works: a call asks a person.
-    DuringExecution,
-    /// When its output is there.
-    AfterExecution,
-}
-
-/// A reviewer's decision.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "word", rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Decision {
-    /// The task goes on with the output as it is.
-    Continue,
-    /// The task goes on with this output instead.
-    Edit {
-        /// The output that replaces the agent's.
-        output: Text,
-    },
-    /// The run ends here with the outputs it has.
-    ExitEarly,
-    /// The task is done again.
-    Reject {
-        /// The reviewer's feedback for the next attempt.
-        feedback: Text,
-    },
-}
-
-impl Decision {
-    /// Returns the number of bytes of the text it holds.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Decision::Edit { output: text } | Decision::Reject { feedback: text } => text.len(),
-            Decision::Continue | Decision::ExitEarly => 0,
-        }
-    }
-}
-
-impl Decision {
-    /// Returns the word for the decision on the wire.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Decision::Continue => "CONTINUE",
-            Decision::Edit { .. } => "EDIT",
-            Decision::ExitEarly => "EXIT_EARLY",
-            Decision::Reject { .. } => "REJECT",
-        }
-    }
-}
-
-/// A message to the agents of a run while they work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Directive {
-    /// The name of a task or the role of an agent; all agents when absent.
-    pub target: Option<String>,
-    /// The text of the message.
-    pub content: Text,
-    /// The priority; directives of higher priority are read first.
-    pub priority: Priority,
-    /// The name of the sender.
-    pub from: String,
-    /// The name of the person or program that the sender speaks for, as claimed by `from` alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_behalf_of: Option<String>,
-    /// The time at which it was given.
-    pub created_at: Millis,
-    /// The time after which it is no longer delivered.
-    pub expires_at: Option<Millis>,
-}
-
-impl Directive {
-    /// Returns the author as agents see it: the sender and the name it speaks for.
-    pub fn author(&self) -> String {
-        match &self.on_behalf_of {
-            Some(other) => format!("{} on behalf of {other}", self.from),
-            None => self.from.clone(),
-        }
-    }
-}
-
-/// How important a directive is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Priority {
-    /// Read last.
-    Low,
-    /// As usual.
-    #[default]
-    Normal,
-    /// Read first.
-    High,
-}
-
-/// How soon a stopped run stops; a later, stronger request strengthens it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CancelMode {
-    /// Tasks under way finish, no other starts.
-    #[default]
-    AfterTask,
-    /// Model calls under way and the tools they ask for finish, no other starts.
-    AfterIteration,
-    /// Model streams and tools are dropped.
-    Now,
-}
-
-/// The end of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum End {
-    /// The run completed all that it could do.
-    Completed {
-        /// The reason why no more was done.
-        exit: Exit,
-    },
-    /// A task failed or a limit was reached.
-    Failed {
-        /// The error message.
-        error: String,
-    },
-    /// The run was cancelled.
-    Cancelled,
-}
-
-/// The reason why a completed run did no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Exit {
-    /// All tasks were done.
-    Completed,
-    /// A reviewer ended the run early.
-    UserExitEarly,
-    /// A review timed out.
-    Timeout,
-}
-
-impl End {
-    /// Returns the run's status word.
-    pub fn status(&self) -> Status {
-        self.into()
-    }
-
-    /// Returns the reason for the end, as `ensemble_completed` names it.
-    pub fn exit_reason(&self) -> &'static str {
-        match self {
-            End::Completed { exit: Exit::Completed } => "COMPLETED",
-            End::Completed { exit: Exit::UserExitEarly } => "USER_EXIT_EARLY",
-            End::Completed { exit: Exit::Timeout } => "TIMEOUT",
-            End::Failed { .. } => "ERROR",
-            End::Cancelled => "CANCELLED",
-        }
-    }
-}
-
 impl EventKind {
-    /// The call ends at once, and nothing more is known than this.
+    /// Returns the event of a call that ends at once, of which only the outcome is known.
     pub(crate) fn returned(call: &Id, outcome: Outcome) -> EventKind {
         EventKind::ToolReturned { call: call.clone(), outcome, duration_ms: 0, cause: None }
     }
 
-    /// Whether the event belongs to something that waits, or waited, for a person.
-    pub fn is_of_review(&self) -> bool {
+    /// Returns the ids of the files that it names.
+    pub fn attachments(&self) -> Vec<&str> {
+        if let EventKind::RunAccepted { spec, .. } = self {
+            return spec.attachments().into_iter().collect();
+        }
+        let shown = if let EventKind::ToolReturned { outcome, .. } = self { outcome.files() } else { &[] };
+        shown.iter().map(|file| file.id.as_str()).collect()
+    }
+
+    /// Returns whether the event belongs to something that waits, or waited, for a person.
+    pub fn is_of_question(&self) -> bool {
         matches!(
             self,
             EventKind::ReviewOpened { .. }
                 | EventKind::ReviewDecided { .. }
                 | EventKind::ReviewTimedOut { .. }
                 | EventKind::ReviewClosed { .. }
+                | EventKind::Chat(ChatEventKind::ApprovalAsked { .. } | ChatEventKind::ApprovalAnswered { .. })
         )
     }
 
@@ -488,6 +284,7 @@ impl EventKind {
             | EventKind::RunForked { .. }
             | EventKind::RunStarted
             | EventKind::BeltComposed { .. }
+            | EventKind::ExpressionEvaluated { .. }
             | EventKind::TaskStarted { .. }
             | EventKind::ReflectionBegun { .. }
             | EventKind::ModelAsked { .. }
@@ -516,6 +313,7 @@ impl EventKind {
             | EventKind::CancelRequested { .. }
             | EventKind::RunPaused { .. }
             | EventKind::RunResumed { .. }
+            | EventKind::BudgetRaised { .. }
             | EventKind::BudgetExceeded { .. }
             | EventKind::Chat(_)
             | EventKind::RunEnded { .. } => Vec::new(),
@@ -526,7 +324,8 @@ impl EventKind {
     /// run, and for one whose subject has a number of its own.
     pub fn place(&self) -> Option<&Id> {
         match self {
-            EventKind::TaskStarted { turn }
+            EventKind::ExpressionEvaluated { of: Subject::Task { turn }, .. }
+            | EventKind::TaskStarted { turn }
             | EventKind::PromptBuilt { turn, .. }
             | EventKind::ChoreBegun { turn, .. }
             | EventKind::ReflectionBegun { turn }
@@ -560,6 +359,7 @@ impl EventKind {
             | EventKind::RunForked { .. }
             | EventKind::RunStarted
             | EventKind::BeltComposed { .. }
+            | EventKind::ExpressionEvaluated { of: Subject::Group { .. }, .. }
             | EventKind::ReviewDecided { .. }
             | EventKind::ReviewTimedOut { .. }
             | EventKind::ReviewClosed { .. }
@@ -568,6 +368,7 @@ impl EventKind {
             | EventKind::CancelRequested { .. }
             | EventKind::RunPaused { .. }
             | EventKind::RunResumed { .. }
+            | EventKind::BudgetRaised { .. }
             | EventKind::BudgetExceeded { .. }
             | EventKind::Chat(_)
             | EventKind::RunEnded { .. } => None,

@@ -26,6 +26,11 @@ pub enum Message {
         /// The text.
         text: Text,
     },
+    /// Files that a person attached to the message before it. Their bytes are stored apart.
+    Files {
+        /// The files, in order.
+        files: Vec<Attached>,
+    },
     /// A reply of the model.
     Assistant(Arc<Reply>),
     /// The result of a call.
@@ -41,6 +46,58 @@ pub enum Message {
         /// Whether the result is an error.
         is_error: bool,
     },
+}
+
+impl Message {
+    /// Returns the reply of the model, if it is one.
+    pub fn reply(&self) -> Option<&Arc<Reply>> {
+        match self {
+            Message::Assistant(reply) => Some(reply),
+            Message::System { .. } | Message::User { .. } | Message::Files { .. } | Message::Tool { .. } => None,
+        }
+    }
+}
+
+/// A file that is attached to a message or a task: a name for bytes that are stored apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attached {
+    /// The id of the attachment.
+    pub id: String,
+    /// The name of the file.
+    pub name: String,
+    /// The type of the file.
+    pub media_type: String,
+    /// The size of the file in bytes.
+    pub bytes: u64,
+}
+
+impl Attached {
+    /// Returns whether it is a picture.
+    pub fn is_picture(&self) -> bool {
+        self.media_type.starts_with("image/")
+    }
+
+    /// Returns the names of files, as a text in the place of their bytes.
+    pub(crate) fn listed(files: &[Attached]) -> Text {
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        format!("[attached: {}]", names.join(", ")).into()
+    }
+
+    /// Returns an estimate of the tokens that it takes in a request.
+    pub fn tokens(&self) -> u64 {
+        /// The tokens of a picture, as providers count those of a usual size.
+        const PICTURE_TOKENS: u64 = 1_600;
+        /// The bytes of a PDF or DOCX file for one token: most of them are fonts and pictures.
+        const PACKED_BYTES: u64 = 20;
+        /// The bytes of a text for one token.
+        const TEXT_BYTES: u64 = 4;
+        match self.media_type.as_str() {
+            kind if kind.starts_with("image/") => PICTURE_TOKENS,
+            kind if kind.starts_with("text/") => self.bytes.div_ceil(TEXT_BYTES),
+            "application/json" | "application/csv" => self.bytes.div_ceil(TEXT_BYTES),
+            _ => self.bytes.div_ceil(PACKED_BYTES),
+        }
+    }
 }
 
 /// A model's reply: an answer, or calls to make before asking again.
@@ -222,7 +279,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Whether the same request may succeed later.
+    /// Returns whether the same request may succeed later.
     pub fn is_retryable(self) -> bool {
         match self {
             FailureKind::RateLimited
@@ -262,6 +319,9 @@ pub enum Outcome {
         /// The same as data, where the tool has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
+        /// The pictures it shows.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<Attached>,
     },
     /// The tool certainly did not do it, or answered that it failed.
     Failed {
@@ -280,7 +340,15 @@ pub enum Outcome {
 impl Outcome {
     /// Returns the outcome of a tool that answered with this text.
     pub fn answer(text: impl Into<Text>) -> Outcome {
-        Outcome::Answer { text: text.into(), data: None }
+        Outcome::Answer { text: text.into(), data: None, files: Vec::new() }
+    }
+
+    /// Returns the pictures that the tool shows.
+    pub fn files(&self) -> &[Attached] {
+        match self {
+            Outcome::Answer { files, .. } => files,
+            Outcome::Failed { .. } | Outcome::Unknown { .. } | Outcome::Subtask => &[],
+        }
     }
 
     /// Returns the outcome of a call of which it is not known whether it happened.
@@ -291,5 +359,21 @@ impl Outcome {
     /// Returns the outcome of a call that failed for this reason.
     pub fn failed(text: impl Into<Text>) -> Outcome {
         Outcome::Failed { text: text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tokens_of_a_file_are_estimated_by_its_kind() {
+        let tokens = |media_type: &str, bytes: u64| {
+            let media_type = media_type.to_owned();
+            Attached { id: String::new(), name: String::new(), media_type, bytes }.tokens()
+        };
+        let pdf = "application/pdf";
+        let kinds = [("image/png", 9_000_000), ("text/csv", 10), ("application/json", 8), (pdf, 100), (pdf, 0)];
+        assert_eq!(kinds.map(|(kind, bytes)| tokens(kind, bytes)), [1_600, 3, 2, 5, 0]);
     }
 }

@@ -1,5 +1,5 @@
-//! The owner of a run, and what a caller sees of the runs of all owners. [`Sight::covers`] is the one place
-//! that decides whether somebody may see, and with the needed scope change, a run.
+//! The owner of a run, and the runs that a caller sees. [`Sight::covers`] is the one place that decides whether a
+//! caller may see a run, and with the needed scope change it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 const LOCAL: &str = "local";
 /// The beginning of the names of owners whose runs other ensembles asked for.
 const PEER: &str = "peer:";
+/// The beginning of the names of owners that the tokens of an issuer name.
+const OIDC: &str = "oidc:";
 /// Beginnings that a configuration may not give to a name: owners that others vouch for have them.
-const RESERVED: [&str; 2] = [PEER, "oidc:"];
-/// Maximal bytes of a name: it is stored with every run and compared in every list.
+const RESERVED: [&str; 2] = [PEER, OIDC];
+/// The maximum number of bytes of a name: it is stored with every run and compared in every list.
 const NAME_MAX: usize = 200;
 
 /// The owner of runs: a name that one or more keys share.
@@ -41,12 +43,17 @@ impl Owner {
         Owner(format!("{PEER}{key}").into())
     }
 
+    /// Returns the owner that a token names with this claim.
+    pub fn oidc(claim: &str) -> Owner {
+        Owner(format!("{OIDC}{claim}").into())
+    }
+
     /// Returns the owner that a stored row names.
     pub fn stored(name: &str) -> Owner {
         Owner(name.into())
     }
 
-    /// Whether this is the owner where there are no keys.
+    /// Returns whether this is the owner where there are no keys.
     pub fn is_local(&self) -> bool {
         &*self.0 == LOCAL
     }
@@ -69,19 +76,19 @@ impl fmt::Display for Owner {
     }
 }
 
-/// The runs that a caller sees. Whatever the caller begins belongs to the owner that is named.
+/// The runs that a caller sees. The owner that is named is the one of the runs that the caller begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// The runs of this owner.
     Own(Owner),
     /// The runs of all owners.
     All(Owner),
-    /// No run: for work that is done for nobody in particular.
+    /// No run: for work that is done for no caller.
     Nothing,
 }
 
 impl Sight {
-    /// Whether runs that this owner sees are seen.
+    /// Returns whether runs that this owner sees are seen.
     pub fn covers(&self, seen_by: &Owner) -> bool {
         match self {
             Sight::Own(owner) => owner == seen_by,

@@ -35,12 +35,12 @@ impl fmt::Display for Status {
 }
 
 impl Status {
-    /// The status with this word.
+    /// Returns the status of this name.
     pub fn parse(word: &str) -> Option<Status> {
         Status::WORDS.iter().find(|(known, _)| *known == word).map(|(_, status)| *status)
     }
 
-    /// Whether nothing more will happen.
+    /// Returns whether nothing more will happen.
     pub fn is_over(self) -> bool {
         !matches!(self, Status::Accepted | Status::Running)
     }

@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn only_long_text_is_moved_out_and_it_comes_back() {
-        let (mut short, mut long) = (Text::from("short"), Text::from("longer than that"));
+        let mut short = Text::from("short");
+        let mut long = Text::from("longer than that");
         let mut attachments = Vec::new();
         short.detach(8, &mut attachments);
         long.detach(8, &mut attachments);

@@ -7,8 +7,11 @@ const DAY_MS: u64 = 86_400_000;
 /// Returns a time as `2026-03-15T10:30:00.250Z`.
 pub fn iso(at: Millis) -> String {
     let (year, month, day) = civil(at / DAY_MS);
-    let (seconds, millis) = (at % DAY_MS / 1000, at % 1000);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let seconds = at % DAY_MS / 1000;
+    let millis = at % 1000;
+    let hour = seconds / 3600;
+    let minute = seconds / 60 % 60;
+    let second = seconds % 60;
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
@@ -18,8 +21,13 @@ pub fn parse_iso(text: &str) -> Option<Millis> {
         let digits = text.get(from..to).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
         digits.parse().ok()
     };
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second, millis) = (number(11, 13)?, number(14, 16)?, number(17, 19)?, number(20, 23)?);
+    let year = number(0, 4)?;
+    let month = number(5, 7)?;
+    let day = number(8, 10)?;
+    let hour = number(11, 13)?;
+    let minute = number(14, 16)?;
+    let second = number(17, 19)?;
+    let millis = number(20, 23)?;
     let seconds = hour * 3600 + minute * 60 + second;
     let at = days(year, month, day)?.checked_mul(DAY_MS)? + seconds * 1000 + millis;
     // A text that does not read back the same is another spelling, or no time at all.
@@ -35,7 +43,8 @@ pub fn iso_span(ms: Millis) -> String {
 /// calendar: years that begin in March put the leap day last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let era = shifted / 146_097;
+    let of_era = shifted % 146_097;
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let from_march = (5 * of_year + 2) / 153;
@@ -47,7 +56,8 @@ fn civil(days: u64) -> (u64, u64, u64) {
 /// Returns the day since 1970 of a date: the inverse of `civil`.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     let year = year.checked_sub(u64::from(month <= 2))?;
-    let (era, of_era) = (year / 400, year % 400);
+    let era = year / 400;
+    let of_era = year % 400;
     let from_march = (month + 9) % 12;
     let of_year = (153 * from_march + 2) / 5 + day.checked_sub(1)?;
     (era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year).checked_sub(719_468)

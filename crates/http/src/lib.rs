@@ -5,12 +5,14 @@
 //! - [`outbound`]: the client for addresses from a model or a client
 //! - [`headers`]: configured headers, which may be credentials
 //! - [`retry_after`]: the delay that a server asks for
+//! - [`right`]: whether a request may still be sent
 //! - [`trace`]: the trace a request belongs to
 
 mod client;
 pub mod headers;
 pub mod outbound;
 pub mod retry_after;
+pub mod right;
 pub mod trace;
 
 pub use client::client;

@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, LOCATION, USER_AGENT};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, LOCATION, USER_AGENT};
 use reqwest::{Client, Response, Url, redirect};
 use tokio::time::timeout;
+
+use crate::right;
 
 /// The maximum size of a URL in bytes.
 const URL_MAX: usize = 4 * 1024;
@@ -133,16 +135,20 @@ impl Outbound {
         timeout(self.options.timeout, self.follow(url)).await.map_err(late)?
     }
 
+    /// Sends a body to `url` and returns the answer, whatever it is: redirects are not followed.
+    pub async fn post(&self, url: &str, headers: HeaderMap, body: String) -> Result<Response, OutboundError> {
+        let url = self.options.reach.parse(url)?;
+        let request = self.client.post(url).header(USER_AGENT, "consort").headers(headers).body(body);
+        right::begin().await;
+        request.send().await.map_err(|error| broken(&error))
+    }
+
     async fn follow(&self, url: &str) -> Result<Response, OutboundError> {
-        if url.len() > URL_MAX {
-            return Err(OutboundError::Refused(format!("the address is longer than {URL_MAX} bytes")));
-        }
-        let parsed = Url::parse(url).map_err(|error| refused(url, &format!("is not an address: {error}")))?;
-        let mut url = self.check(parsed)?;
+        let mut url = self.options.reach.parse(url)?;
         for _hop in 0..=REDIRECTS_MAX {
             let response = self.ask(url.clone()).await?;
             match next(&url, &response)? {
-                Some(target) => url = self.check(target)?,
+                Some(target) => url = self.options.reach.check_url(target)?,
                 None => return plain(response),
             }
         }
@@ -152,11 +158,23 @@ impl Outbound {
     async fn ask(&self, url: Url) -> Result<Response, OutboundError> {
         let request = self.client.get(url).header(USER_AGENT, "consort").header(ACCEPT_ENCODING, "identity");
         let request = request.header(ACCEPT, "text/html, application/json, text/*, */*;q=0.1");
+        right::begin().await;
         request.send().await.map_err(|error| broken(&error))
+    }
+}
+
+impl Reach {
+    /// Parses an address and checks everything about it that can be checked before it is resolved.
+    pub fn parse(&self, url: &str) -> Result<Url, OutboundError> {
+        if url.len() > URL_MAX {
+            return Err(OutboundError::Refused(format!("the address is longer than {URL_MAX} bytes")));
+        }
+        let parsed = Url::parse(url).map_err(|error| refused(url, &format!("is not an address: {error}")))?;
+        self.check_url(parsed)
     }
 
     /// Checks everything about an address that can be checked before it is resolved.
-    fn check(&self, url: Url) -> Result<Url, OutboundError> {
+    fn check_url(&self, url: Url) -> Result<Url, OutboundError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused(
                 url.as_str(),
@@ -173,14 +191,12 @@ impl Outbound {
         let host = url.host_str().unwrap_or_default();
         // The parser has turned every spelling of an IPv4 address into the usual one.
         match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-            Ok(address) => self.options.reach.check(host, address).map_err(|error| OutboundError::Refused(error.0))?,
-            Err(_a_name) => self.options.reach.check_name(host)?,
+            Ok(address) => self.check(host, address).map_err(|error| OutboundError::Refused(error.0))?,
+            Err(_a_name) => self.check_name(host)?,
         }
         Ok(url)
     }
-}
 
-impl Reach {
     fn check(&self, name: &str, address: IpAddr) -> Result<(), NotPublic> {
         let word = match self {
             Reach::Everything => None,
@@ -217,7 +233,8 @@ struct NotPublic(String);
 
 impl Resolve for Checked {
     fn resolve(&self, name: Name) -> Resolving {
-        let (reach, lookup) = (self.reach.clone(), self.names.addresses(name.as_str()));
+        let reach = self.reach.clone();
+        let lookup = self.names.addresses(name.as_str());
         Box::pin(async move {
             let found = lookup.await?;
             let found: Vec<IpAddr> = found.into_iter().take(ADDRESSES_MAX).collect();

@@ -21,6 +21,12 @@ impl Clock {
         Clock { start: millis(start), since: Instant::now() }
     }
 
+    /// Returns the same clock, set forward where it is behind `at`. What happened before is
+    /// never later than what happens now, even when the machine's clock was set back in between.
+    pub fn not_before(self, at: Millis) -> Clock {
+        Clock { start: self.start + at.saturating_sub(self.now()), ..self }
+    }
+
     /// Returns the milliseconds since 1970.
     pub fn now(&self) -> Millis {
         self.start + millis(self.since.elapsed())

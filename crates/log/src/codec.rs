@@ -13,7 +13,8 @@ pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
     if body.len() <= INLINE_MAX {
         return Ok(Record { body: body.into(), attachments: Vec::new() });
     }
-    let (mut event, mut attachments) = (event.clone(), Vec::new());
+    let mut event = event.clone();
+    let mut attachments = Vec::new();
     for text in event.kind.texts_mut() {
         text.detach(INLINE_MAX, &mut attachments);
     }
@@ -47,7 +48,8 @@ mod tests {
 
     #[test]
     fn long_texts_are_kept_apart_and_come_back() {
-        let (short, long) = (prompt("hi"), prompt(&"long ".repeat(10_000)));
+        let short = prompt("hi");
+        let long = prompt(&"long ".repeat(10_000));
         assert!(encode(&short).unwrap().attachments.is_empty());
         let record = encode(&long).unwrap();
         assert_eq!(record.attachments.len(), 1);

@@ -1,23 +1,28 @@
 //! Seam 1, storage: streams of records, numbered densely from 0. The log
 //! does not interpret its records, so everything durable can be a stream.
 //! With it: the [`codec`] of events, the [`damage`] of streams, the [`clock`]
-//! whose times the records carry, and [`private`] files.
+//! whose times the records carry, [`private`] files, the [`words`] of searches, the [`seal`] of
+//! records, the [`cluster`] of nodes that share a log, and the [`transfer`] of logs.
 
 pub mod clock;
+pub mod cluster;
 pub mod codec;
 pub mod damage;
 mod memory;
 pub mod private;
+pub mod seal;
 mod sqlite;
+pub mod transfer;
+pub mod words;
 
-#[cfg(test)]
-mod conformance;
+#[cfg(any(test, feature = "testing"))]
+pub mod conformance;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use memory::MemoryLog;
-pub use sqlite::{Fault, Lost, Options, SqliteLog};
+pub use sqlite::{Fault, Lost, Options, SqliteLog, announce, served_at};
 
 use consort_core::id::Millis;
 use consort_core::owner::Owner;
@@ -51,7 +56,8 @@ pub struct Append {
     pub stream: Arc<str>,
     /// The length of the stream that the writer expects.
     pub expected: Seq,
-    /// The writer's epoch; an older one than the stream has seen is refused.
+    /// The writer's epoch; an older one than the stream has seen is refused. One above 0 makes the node that
+    /// writes the owner of the stream, see [`cluster::Ownership`]; 0 leaves the owner as it is.
     pub epoch: u64,
     /// All events of the decision.
     pub records: Vec<Record>,
@@ -69,7 +75,7 @@ pub struct Row {
     pub kind: Arc<str>,
     /// The status that people see (`RUNNING`, …).
     pub status: Arc<str>,
-    /// The owner that sees the stream; `local` for streams that belong to nobody.
+    /// The owner that sees the stream; `local` for streams without an owner.
     pub owner: Owner,
     /// The start time.
     pub started_at: Millis,
@@ -79,6 +85,9 @@ pub struct Row {
     pub tags: BTreeMap<String, String>,
     /// The rest of the row, as JSON.
     pub body: Arc<str>,
+    /// The text that the stream is found by. Absent in an append, it stays as it was; in lists it is
+    /// there for a query with words.
+    pub words: Option<Arc<str>>,
 }
 
 /// The filter, order and page of a list.
@@ -98,6 +107,8 @@ pub struct Query {
     pub ended: Option<bool>,
     /// The tags that the streams must all have; a tag without a value matches any.
     pub tags: Vec<(String, Option<String>)>,
+    /// The words that the texts of the streams must all have.
+    pub words: Option<String>,
     /// The order of the rows.
     pub order: Order,
     /// The number of rows to skip.
@@ -130,9 +141,10 @@ pub struct Page {
 /// Stores streams. Promises: an append is written whole or not at all; once
 /// `append` has returned, it survives a crash; a refused append writes
 /// nothing; readers never wait for writers, nor writers for readers; an erased
-/// stream is gone for everybody who asks from then on.
+/// stream is gone for every reader from then on.
 pub trait Log: Compact + Send + Sync + 'static {
-    /// Writes one decision in one transaction.
+    /// Writes one decision in one transaction. An answer that was lost on the way is settled in here: this
+    /// returns when the append is known to be stored or not.
     fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Returns at most `max` records from `from` on; empty past the end.
@@ -145,8 +157,12 @@ pub trait Log: Compact + Send + Sync + 'static {
     /// are ignored.
     fn erase(&self, streams: Vec<Arc<str>>) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Returns a counter of commits: a reader that follows a stream it does not own waits on this.
-    fn commits(&self) -> watch::Receiver<u64>;
+    /// Returns a number that changes after every commit that changes this stream, its erasure included, also
+    /// one of another process: a reader that follows a stream it does not own waits on this. It may change for
+    /// other reasons too, and changes that come close together may show as one. A log that others write to looks
+    /// for their changes at least every 500 ms, with one query for all the streams that somebody waits on; a
+    /// stream without receivers costs nothing.
+    fn news(&self, stream: &str) -> watch::Receiver<u64>;
 }
 
 /// Removes what erased streams have left behind.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::future::{BoxFuture, ready};
 use tokio::sync::watch;
 
-use super::{Append, Compact, Error, Log, Order, Page, Query, Record, Row, Seq};
+use super::{Append, Compact, Error, Log, Order, Page, Query, Record, Row, Seq, words};
 
 /// Streams in a map; clones share them.
 #[derive(Clone, Default)]
@@ -62,7 +62,8 @@ impl Log for MemoryLog {
         Box::pin(ready(Ok(())))
     }
 
-    fn commits(&self) -> watch::Receiver<u64> {
+    /// Changes with every commit: only this process writes, and it writes in groups.
+    fn news(&self, _stream: &str) -> watch::Receiver<u64> {
         self.commits.subscribe()
     }
 }
@@ -77,7 +78,7 @@ impl Compact for MemoryLog {
 impl State {
     fn put(&mut self, append: Append) -> Result<(), Error> {
         self.refuse(&append)?;
-        let Append { stream: name, epoch, records, row, claims, .. } = append;
+        let Append { stream: name, epoch, records, mut row, claims, .. } = append;
         self.claims.extend(claims.into_iter().map(|key| (key, name.clone())));
         let fresh = || Stream { records: Vec::new(), attachments: HashSet::new(), epoch, row: row.clone() };
         let stream = self.streams.entry(name).or_insert_with(fresh);
@@ -85,6 +86,7 @@ impl State {
             record.attachments.iter_mut().for_each(|text| stream.keep_once(text));
             stream.records.push(record);
         }
+        row.words = row.words.take().or(stream.row.words.take());
         (stream.epoch, stream.row) = (epoch, row);
         Ok(())
     }
@@ -107,7 +109,13 @@ impl State {
     fn page(&self, query: &Query) -> Page {
         let rows = self.streams.iter().map(|(name, stream)| (name, &stream.row));
         let holds = |name| query.claim.as_ref().is_none_or(|key| self.claims.get(key) == Some(name));
-        let mut rows: Vec<_> = rows.filter(|(name, row)| matches(query, name, row) && holds(name)).collect();
+        let wanted = query.words.as_deref().map(words::wanted);
+        let says = |row: &Row| {
+            let text = row.words.as_deref().unwrap_or_default();
+            wanted.as_ref().is_none_or(|wanted| words::matches(text, wanted))
+        };
+        let mut rows: Vec<_> =
+            rows.filter(|(name, row)| matches(query, name, row) && holds(name) && says(row)).collect();
         match query.order {
             Order::NewestStart => rows.sort_by_key(|(name, row)| Reverse((row.started_at, *name))),
             Order::OldestStart => rows.sort_by_key(|(name, row)| (row.started_at, *name)),
@@ -115,7 +123,8 @@ impl State {
         }
         let total = rows.len();
         let rows = rows.into_iter().skip(query.offset).take(query.limit);
-        Page { rows: rows.map(|(name, row)| (name.clone(), row.clone())).collect(), total }
+        let shown = |row: &Row| Row { words: row.words.clone().filter(|_| wanted.is_some()), ..row.clone() };
+        Page { rows: rows.map(|(name, row)| (name.clone(), shown(row))).collect(), total }
     }
 
     fn erase(&mut self, streams: &[Arc<str>]) {

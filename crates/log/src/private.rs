@@ -1,4 +1,4 @@
-//! Files and folders that nobody but their owner may read. Everything this
+//! Files and folders that only their owner may read. Everything this
 //! program makes for itself is made here: in folders of mode 0700, in files of
 //! mode 0600.
 
@@ -40,7 +40,8 @@ mod tests {
     #[test]
     fn only_the_owner_may_read_what_is_made_and_what_was_there_stays_as_it_is() {
         let home = tempfile::tempdir().unwrap();
-        let (above, file) = (home.path().join("a"), home.path().join("a/b/c"));
+        let above = home.path().join("a");
+        let file = home.path().join("a/b/c");
         create_folder(&home.path().join("a/b")).unwrap();
         create_file(&file).unwrap();
         assert_eq!((mode(&above), mode(&home.path().join("a/b")), mode(&file)), (0o700, 0o700, 0o600));

@@ -46,6 +46,8 @@ pub(super) struct Whole {
     pub(super) parts: Vec<Part>,
     pub(super) stop: Stop,
     pub(super) usage: Option<Usage>,
+    /// The end of the text that was not shown as it came.
+    pub(super) unsaid: String,
 }
 
 /// Text borrowed from the event where it holds no escapes.

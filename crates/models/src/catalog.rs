@@ -61,4 +61,8 @@ impl<M: Model + ?Sized> Model for Arc<M> {
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
         (**self).stream(ask)
     }
+
+    fn address(&self) -> Option<String> {
+        (**self).address()
+    }
 }

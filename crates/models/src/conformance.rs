@@ -57,6 +57,8 @@ pub(crate) fn ask() -> Ask {
         tools: Arc::new(tools),
         max_output_tokens: 100,
         options: ModelOptions::default(),
+        schema: None,
+        files: Arc::default(),
     }
 }
 
@@ -74,7 +76,8 @@ pub(crate) fn ask_on(reply: &Reply) -> Ask {
 
 /// Returns the message with the result of a call.
 pub(crate) fn result(provider_id: &str, name: &str, text: &str) -> Message {
-    let (provider_id, name) = (provider_id.to_owned(), name.to_owned());
+    let provider_id = provider_id.to_owned();
+    let name = name.to_owned();
     Message::Tool { call: "1.0.0".into(), provider_id, name, text: text.into(), is_error: false }
 }
 
@@ -86,7 +89,10 @@ pub(crate) async fn all(model: &dyn Model, ask: Ask) -> Vec<Result<Piece, Failur
 /// Returns a model's reply: the last item of its stream, whose text equals all the deltas before it.
 pub(crate) async fn reply(model: &dyn Model, ask: Ask) -> (Reply, Option<Usage>) {
     let mut said = all(model, ask).await;
-    let Some(Ok(Piece::Done(reply, usage))) = said.pop() else { panic!("no end: {said:?}") };
+    let (reply, usage) = match said.pop() {
+        Some(Ok(Piece::Done(reply, usage))) => (reply, usage),
+        last => panic!("no end, but {last:?} after {said:?}"),
+    };
     assert!(said.iter().all(|piece| matches!(piece, Ok(Piece::Delta(_) | Piece::Thinking(_)))), "{said:?}");
     assert_eq!(deltas(&said), reply.text());
     (reply, usage)

@@ -91,8 +91,7 @@ fn reply(ask: &Ask) -> (Vec<Piece>, Reply) {
     }
 }
 
-/// The sentences of a message in which people speak about themselves, as the
-/// facts worth remembering.
+/// Returns the sentences of a message in which people speak about themselves, as the facts worth remembering.
 fn facts(exchange: &str) -> String {
     let said = exchange.split_once("\nUser: ").map_or(exchange, |(_, said)| said);
     let said = said.rsplit_once("\n\nAssistant: ").map_or(said, |(said, _)| said);
@@ -143,6 +142,7 @@ fn spoken(reply: &Reply) -> u64 {
 fn size(message: &Message) -> u64 {
     match message {
         Message::System { text } | Message::User { text } | Message::Tool { text, .. } => tokens(text.as_str()),
+        Message::Files { files } => files.iter().map(consort_core::message::Attached::tokens).sum(),
         Message::Assistant(reply) => spoken(reply),
     }
 }

@@ -56,8 +56,10 @@ struct Item {
 impl Embedder {
     /// Returns an embedder reached through `client`.
     pub fn new(options: &Options, client: Client) -> Result<Embedder, OptionsError> {
-        let (url, headers) = (options.url("/embeddings")?, options.headers(AUTHORIZATION, "Bearer ")?);
-        let (model, rests) = (options.model.clone(), Mutex::default());
+        let url = options.url("/embeddings")?;
+        let headers = options.headers(AUTHORIZATION, "Bearer ")?;
+        let model = options.model.clone();
+        let rests = Mutex::default();
         Ok(Embedder(Arc::new(Inner { client, url, headers, model, rests })))
     }
 

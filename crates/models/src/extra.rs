@@ -23,8 +23,7 @@ pub enum BodyShape {
 }
 
 impl BodyShape {
-    /// The fields that Consort itself writes, or will when it is asked to; a
-    /// dot leads into an object.
+    /// Returns the fields that Consort itself writes, or will write when it is asked to; a dot leads into an object.
     pub(crate) fn own(self) -> &'static [&'static str] {
         match self {
             BodyShape::Chat => &[
@@ -105,7 +104,7 @@ impl Extra {
         Ok(())
     }
 
-    /// A body with these fields in it.
+    /// Returns a body with these fields added.
     pub(super) fn added_to(&self, body: Vec<u8>) -> serde_json::Result<Vec<u8>> {
         if self.0.is_empty() {
             return Ok(body);
@@ -122,7 +121,7 @@ impl fmt::Debug for Extra {
     }
 }
 
-/// The first field at or below `path` that is one of `own`.
+/// Returns the first field at or below `path` that is one of `own`.
 fn clash(path: &str, value: &Value, own: &[&str], depth: usize) -> Option<String> {
     if own.contains(&path) || depth == 0 {
         return Some(path.to_owned());

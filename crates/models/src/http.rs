@@ -6,6 +6,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use consort_core::message::{Failure, FailureKind};
+use consort_http::right;
 use reqwest::{Client, Request, Response};
 use tokio::time::{Instant, timeout_at};
 
@@ -39,7 +40,9 @@ pub(super) struct Body {
 impl Body {
     /// Sends the request and waits for the head of the answer.
     pub(super) async fn open(client: &Client, request: Request, patience: Patience) -> Result<Body, Failure> {
-        let (deadline, whole) = (after(patience.idle), patience.whole.map(after));
+        let request = right::guard(request).await;
+        let deadline = after(patience.idle);
+        let whole = patience.whole.map(after);
         let response = in_time(client.execute(request), deadline, whole).await?;
         Ok(Body { response, idle: patience.idle, deadline, whole, received: 0 })
     }
@@ -104,7 +107,7 @@ fn broken(error: reqwest::Error) -> Failure {
     } else {
         FailureKind::Network
     };
-    let server = error.url().map(named).unwrap_or_default();
+    let server = error.url().map(|url| format!("{}: ", named(url))).unwrap_or_default();
     let unreachable = error.is_connect();
     let error = error.without_url();
     let mut causes = Vec::new();
@@ -122,12 +125,12 @@ fn broken(error: reqwest::Error) -> Failure {
 }
 
 /// Returns the address without possible secrets: a password, or a key in its query.
-fn named(url: &reqwest::Url) -> String {
+pub(super) fn named(url: &reqwest::Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     // Only addresses without a host refuse these.
     let _kept = url.set_username("").and_then(|()| url.set_password(None));
-    format!("{url}: ")
+    url.to_string()
 }
 
 /// Returns a failure that was not charged for.

@@ -8,6 +8,7 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 use super::extra::Extra;
+use super::http;
 
 /// The address of a model and the options of its connection.
 #[derive(Clone, PartialEq)]
@@ -43,7 +44,7 @@ pub enum OptionsError {
 }
 
 impl Options {
-    /// How long a server may be silent, unless told.
+    /// The default time for which a server may be silent.
     pub const TIMEOUT: Duration = Duration::from_secs(120);
 
     /// Returns the options of a model on a server that requires no key.
@@ -65,6 +66,12 @@ impl Options {
         let url = format!("{}{path}", self.base_url.trim().trim_end_matches('/'));
         let url = Url::parse(&url).map_err(|_| OptionsError::BaseUrl)?;
         if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err(OptionsError::BaseUrl) }
+    }
+
+    /// Returns the server's address without possible secrets; none when it has none.
+    pub fn address(&self) -> Option<String> {
+        let url = Url::parse(self.base_url.trim()).ok()?;
+        Some(http::named(&url).trim_end_matches('/').to_owned())
     }
 
     /// Returns the headers of every request: the configured ones, and the key after `lead`.

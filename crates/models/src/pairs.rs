@@ -43,20 +43,20 @@ impl<'a> Ids<'a> {
 fn reply(message: &Message) -> Option<&Reply> {
     match message {
         Message::Assistant(reply) => Some(reply),
-        Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+        Message::System { .. } | Message::User { .. } | Message::Files { .. } | Message::Tool { .. } => None,
     }
 }
 
 /// The result of a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct CallResult<'a> {
     pub(super) text: &'a str,
     pub(super) is_error: bool,
 }
 
 /// The calls of the last reply, until the next message; `T` is a wire's reference to a call.
 pub(super) struct Open<'a, T> {
-    calls: Vec<(&'a str, T, Option<Told<'a>>)>,
+    calls: Vec<(&'a str, T, Option<CallResult<'a>>)>,
     /// Results without a call, as text.
     strays: Vec<String>,
 }
@@ -73,7 +73,7 @@ impl<'a, T> Open<'a, T> {
     }
 
     /// Records the result of the call `id` of the tool `name`.
-    pub(super) fn result(&mut self, id: &str, name: &str, told: Told<'a>) {
+    pub(super) fn result(&mut self, id: &str, name: &str, told: CallResult<'a>) {
         match self.calls.iter_mut().find(|(asked, _, result)| *asked == id && result.is_none()) {
             Some((_, _, result)) => *result = Some(told),
             None => self.strays.push(format!("Result of `{name}`:\n{}", told.text)),
@@ -81,8 +81,8 @@ impl<'a, T> Open<'a, T> {
     }
 
     /// Returns every open call with its result, or with a placeholder where it is missing.
-    pub(super) fn settle(&mut self) -> impl Iterator<Item = (T, Told<'a>)> {
-        let missing = Told { text: NO_RESULT, is_error: true };
+    pub(super) fn settle(&mut self) -> impl Iterator<Item = (T, CallResult<'a>)> {
+        let missing = CallResult { text: NO_RESULT, is_error: true };
         self.calls.drain(..).map(move |(_, sent, told)| (sent, told.unwrap_or(missing)))
     }
 

@@ -11,7 +11,7 @@ use super::gemini::Gemini;
 use super::openai::{Api, OpenAi};
 use super::{BodyShape, DemoModel, Model, Options, OptionsError};
 
-/// Whose protocol a model speaks.
+/// The provider whose protocol a model speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Provider {
     /// OpenAI, and any server compatible with it.
@@ -20,7 +20,7 @@ pub enum Provider {
     Anthropic,
     /// Google.
     Gemini,
-    /// Nobody's: canned answers, offline.
+    /// No provider: canned answers, offline.
     #[default]
     Demo,
 }
@@ -34,7 +34,7 @@ impl Provider {
         (Provider::Demo.word(), Provider::Demo),
     ];
 
-    /// Its word.
+    /// Returns its word.
     pub const fn word(self) -> &'static str {
         match self {
             Provider::OpenAi => "openai",
@@ -44,8 +44,7 @@ impl Provider {
         }
     }
 
-    /// The address its own clients use; empty for the demo, which is in this
-    /// program.
+    /// Returns the address that its own clients use; empty for the demo, which is in this program.
     pub const fn base_url(self) -> &'static str {
         match self {
             Provider::OpenAi => "https://api.openai.com/v1",
@@ -55,7 +54,7 @@ impl Provider {
         }
     }
 
-    /// The header its key is sent in; none when nothing is sent.
+    /// Returns the header its key is sent in; none when nothing is sent.
     pub const fn key_header(self) -> Option<&'static str> {
         match self {
             Provider::OpenAi => Some("authorization"),
@@ -65,8 +64,7 @@ impl Provider {
         }
     }
 
-    /// The body of its requests; none when nothing is sent. Only OpenAI has a
-    /// choice of APIs.
+    /// Returns the body of its requests; none when nothing is sent. Only OpenAI has a choice of APIs.
     pub const fn body(self, api: Api) -> Option<BodyShape> {
         match (self, api) {
             (Provider::OpenAi, Api::Chat) => Some(BodyShape::Chat),
@@ -77,7 +75,7 @@ impl Provider {
         }
     }
 
-    /// A model of it, reached through `client`.
+    /// Returns a model of it, reached through `client`.
     pub fn connect(self, api: Api, options: Options, client: Client) -> Result<Arc<dyn Model>, OptionsError> {
         Ok(match self {
             Provider::OpenAi => Arc::new(OpenAi::new(options, api, client)?),

@@ -70,7 +70,8 @@ impl<E: Clone> Ledger<E> {
     /// Returns the maximum that were open at the same time, where `step`
     /// says whether an entry opens something (+1) or closes it (-1).
     pub fn most_open(&self, step: impl Fn(&E) -> i64) -> usize {
-        let (mut open, mut most) = (0, 0);
+        let mut open = 0;
+        let mut most = 0;
         for entry in self.0.borrow().iter() {
             open += step(entry);
             most = most.max(open);

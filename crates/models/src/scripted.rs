@@ -256,6 +256,8 @@ mod tests {
             tools: Arc::new([]),
             max_output_tokens: 100,
             options: ModelOptions::default(),
+            schema: None,
+            files: Arc::default(),
         }
     }
 
@@ -379,7 +381,8 @@ mod tests {
 
     #[tokio::test]
     async fn gates_hold_the_stream_where_they_stand() {
-        let (middle, end) = (Arc::new(Notify::new()), Arc::new(Barrier::new(2)));
+        let middle = Arc::new(Notify::new());
+        let end = Arc::new(Barrier::new(2));
         let line = Line::new().says("a").waits(&middle).says("b").waits(&end);
         let model = ScriptedModel::new().at("1.0", line);
         let mut stream = model.stream(ask("1", 0));

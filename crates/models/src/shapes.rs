@@ -46,7 +46,8 @@ pub(crate) fn holds(make: Maker, shapes: &[Shape]) {
 
 /// Feeds fuzzed streams to the wire: each ends once, and a failure has a message.
 pub(crate) fn survives(make: Maker, shapes: &[Shape]) {
-    let (ask, examples) = (ask(), shapes.iter().map(|shape| shape.stream.as_str()).collect::<Vec<_>>());
+    let ask = ask();
+    let examples = shapes.iter().map(|shape| shape.stream.as_str()).collect::<Vec<_>>();
     consort_fuzz::bytes(&examples, |bytes| {
         let (front, back) = bytes.split_at(bytes.len() / 2);
         let said = decode(make, &[front, back], &ask);
@@ -58,7 +59,8 @@ pub(crate) fn survives(make: Maker, shapes: &[Shape]) {
 
 /// Returns the decoded items when the bytes arrive in these chunks.
 fn decode(make: Maker, chunks: &[&[u8]], ask: &Ask) -> Vec<Result<Piece, Failure>> {
-    let (mut said, mut answer) = (Vec::new(), Answer::new(make()));
+    let mut said = Vec::new();
+    let mut answer = Answer::new(make());
     let mut ready = VecDeque::new();
     for chunk in chunks {
         answer.inbox().extend_from_slice(chunk);
@@ -73,9 +75,13 @@ fn decode(make: Maker, chunks: &[&[u8]], ask: &Ask) -> Vec<Result<Piece, Failure
     let result = if answer.is_done() { Ok(()) } else { answer.end(&mut ready) };
     said.extend(ready.drain(..).map(Ok));
     let whole = result.and_then(|()| answer.finish(ask));
-    said.push(
-        whole.map(|Whole { parts, stop, usage }| Piece::Done(Reply { wire: WIRE.to_owned(), parts, stop }, usage)),
-    );
+    match whole {
+        Ok(Whole { parts, stop, usage, unsaid }) => {
+            said.extend((!unsaid.is_empty()).then_some(Ok(Piece::Delta(unsaid))));
+            said.push(Ok(Piece::Done(Reply { wire: WIRE.to_owned(), parts, stop }, usage)));
+        }
+        Err(failure) => said.push(Err(failure)),
+    }
     said
 }
 

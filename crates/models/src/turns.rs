@@ -1,7 +1,12 @@
 //! A conversation of alternating messages, as some providers want it: consecutive
 //! messages of one speaker are joined, and the user has the first and the last message.
 
+use std::collections::BTreeMap;
+
+use consort_core::message::Attached;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::File;
 
 /// The text sent where the user must speak and has nothing to say.
 const NOTHING_TO_SAY: &str = "Go on.";
@@ -52,6 +57,18 @@ impl<B> Turns<B> {
         match self.0.last_mut() {
             Some(turn) if turn.speaker == speaker => turn.blocks.push(block),
             Some(_) | None => self.0.push(Turn { speaker, blocks: vec![block] }),
+        }
+    }
+
+    /// Adds the files that the user attached, as blocks of a wire's own kind.
+    pub(super) fn show<'a>(
+        &mut self,
+        attached: &[Attached],
+        files: &'a BTreeMap<String, File>,
+        block: impl Fn(&'a File) -> B,
+    ) {
+        for file in attached.iter().filter_map(|file| files.get(&file.id)) {
+            self.say(Speaker::User, block(file));
         }
     }
 

@@ -11,9 +11,10 @@ use futures::stream::{self, BoxStream, StreamExt};
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Request, Url};
 
-use super::answer::{Answer, Decoder, Progress};
+use super::answer::{Answer, Decoder, Progress, say};
 use super::http::{self, Body, Patience};
 use super::options::Options;
+use super::structured::Refused;
 use super::{Ask, Piece, complaint};
 
 /// The maximum number of bytes read of an error response.
@@ -28,8 +29,8 @@ pub(super) trait Wire: Send + Sync + 'static {
     /// Writes the body of the request that sends `ask` to `endpoint`.
     fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>>;
 
-    /// Returns the decoder of one answer.
-    fn decoder(&self) -> Box<dyn Decoder>;
+    /// Returns the decoder of the answer to `ask`.
+    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder>;
 
     /// Records a refusal, so that the same request may be sent in another form.
     fn learn(&self, _refusal: &str) {}
@@ -45,6 +46,8 @@ pub(super) struct Endpoint {
     /// provider understands are sent back to this origin only.
     pub(super) origin: String,
     pub(super) wire: Box<dyn Wire>,
+    /// The schemas that the provider has refused.
+    pub(super) refused: Refused,
 }
 
 impl fmt::Debug for Endpoint {
@@ -61,10 +64,17 @@ impl Endpoint {
         stream::unfold(call, next).fuse().boxed()
     }
 
+    /// Returns the address without possible secrets.
+    pub(super) fn address(&self) -> String {
+        http::named(&self.url)
+    }
+
     /// Sends the request, and sends it again without the features that the server turns
     /// out not to support: such a refusal is part of the negotiation, not an answer.
     async fn open(&self, ask: &Ask) -> Result<Body, Failure> {
-        let mut request = self.request(ask)?;
+        let mut ask = ask.clone();
+        ask.schema = ask.schema.filter(|schema| !self.refused.has(schema));
+        let mut request = self.request(&ask)?;
         loop {
             let sent = request.try_clone();
             let mut body = Body::open(&self.client, request, self.patience()).await?;
@@ -77,8 +87,11 @@ impl Endpoint {
             if !matches!(status, 400 | 422) {
                 return Err(refusal);
             }
-            self.wire.learn(&String::from_utf8_lossy(&said));
-            request = self.request(ask)?;
+            let said = String::from_utf8_lossy(&said);
+            if ask.schema.take_if(|schema| self.refused.learn(schema, &said)).is_none() {
+                self.wire.learn(&said);
+            }
+            request = self.request(&ask)?;
             if sent.is_some_and(|sent| words(&sent) == words(&request)) {
                 return Err(refusal);
             }
@@ -143,7 +156,7 @@ impl Call {
             }
             self.phase = match std::mem::replace(&mut self.phase, Phase::Ending(None)) {
                 Phase::Asking => match self.endpoint.open(&self.ask).await {
-                    Ok(body) => Phase::Reading(Box::new((body, Answer::new(self.endpoint.wire.decoder())))),
+                    Ok(body) => Phase::Reading(Box::new((body, Answer::new(self.endpoint.wire.decoder(&self.ask))))),
                     Err(failure) => Phase::Ending(Some(failure)),
                 },
                 Phase::Reading(reading) => self.read(reading).await,
@@ -186,6 +199,9 @@ impl Call {
         let progress = answer.progress();
         match answer.finish(&self.ask) {
             Ok(whole) => {
+                if !whole.unsaid.is_empty() {
+                    say(&mut self.ready, Piece::Delta(whole.unsaid));
+                }
                 let reply = Reply { wire: self.endpoint.origin.clone(), parts: whole.parts, stop: whole.stop };
                 self.ready.push_back(Piece::Done(reply, whole.usage));
                 Phase::Ending(None)

@@ -1,9 +1,11 @@
 //! A wire in front of a fake of its provider: the common setup of all wires' tests.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consort_core::message::{Call, Failure, Message, Part, Reply, Stop};
+use consort_core::message::{Attached, Call, Failure, Message, Part, Reply, Stop};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
+use consort_core::schema::Schema;
 use consort_fuzz::judge;
 use futures::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
@@ -11,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::conformance::{Scene, Set, all, ask, ask_on, conforms, reply};
 use super::fake::{Answer, Fake, Rules, Step};
-use super::{Ask, BodyShape, Model, Options};
+use super::{Ask, BodyShape, File, Model, Options};
 
 /// The key that every wire sends to its provider.
 pub(crate) const KEY: &str = "sk-secret-0123456789";
@@ -92,6 +94,22 @@ impl Wired {
         body
     }
 
+    /// Returns the part of a request that tells the provider the schema, after checking that a
+    /// schema it refuses is not sent again and that the answer comes all the same.
+    pub(crate) async fn schema_at(self, shape: BodyShape, pointer: &str) -> Value {
+        let refusal = Answer::json(400, &json!({ "error": { "message": "Invalid schema: `minimum` is not known" } }));
+        let fake = self.fake([(self.hello)(), refusal]).await;
+        let model = self.model(&fake);
+        for _ in 0..3 {
+            reply(&*model, structured()).await;
+        }
+        let requests = fake.requests();
+        let told: Vec<bool> = requests.iter().map(|body| body.pointer(pointer).is_some()).collect();
+        assert_eq!(told, [true, true, false, false], "once taken, once refused, then without it");
+        assert_owned("", &requests[0], shape.own());
+        requests[0].pointer(pointer).cloned().unwrap()
+    }
+
     /// Returns the failure for a response that must not count as an answer.
     pub(crate) async fn failure(self, answer: Answer) -> Failure {
         let fake = self.fake([answer]).await;
@@ -116,8 +134,15 @@ impl Wired {
         reply(&*model, ask_on(&thought)).await;
         reply(&*model, ask_on(&Reply { wire: "scripted".to_owned(), ..thought })).await;
         reply(&*model, Ask { options: every_option(), ..ask() }).await;
+        reply(&*model, structured()).await;
         judge(api, &fake.requests());
     }
+}
+
+/// Returns a request for an answer with a schema.
+pub(crate) fn structured() -> Ask {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer", "minimum": 1 } } });
+    Ask { schema: Some(Schema::new(schema)), tools: Arc::new([]), ..ask() }
 }
 
 /// Returns all options at once; a wire writes those that its provider supports.
@@ -170,4 +195,22 @@ pub(crate) fn called(id: &str, tool: &str, args: &str) -> Part {
 /// Returns a text in a reply.
 pub(crate) fn words(text: &str) -> Part {
     Part::Text { text: text.into(), native: None }
+}
+
+/// Returns a question with a picture, a PDF, and a file whose bytes are not sent.
+pub(crate) fn with_files() -> Ask {
+    let file = |id: &str, media_type: &str| {
+        let name = format!("{id}.bin");
+        let media_type = media_type.to_owned();
+        (Attached { id: id.to_owned(), name, media_type, bytes: 3 }, id.to_owned())
+    };
+    let attached = [file("a", "image/png"), file("b", "application/pdf"), file("c", "text/plain")];
+    let sent = attached.iter().take(2).map(|(file, id)| {
+        let name = file.name.clone();
+        let media_type = file.media_type.clone();
+        (id.clone(), File { name, media_type, base64: "AAEC".into() })
+    });
+    let files: BTreeMap<String, File> = sent.collect();
+    let messages = vec![user("Look."), Message::Files { files: attached.into_iter().map(|(file, _)| file).collect() }];
+    Ask { messages: Arc::new(messages), files: Arc::new(files), ..ask() }
 }

@@ -1,5 +1,5 @@
-//! Tracks who waits for the requests of peers. A request without a waiting requester for long
-//! enough is reported as abandoned, so that no work goes on for an ensemble that is gone.
+//! Tracks the requesters that wait for requests of peers. A request without a waiting requester for long enough is
+//! reported as abandoned, so that no work goes on for an ensemble that is gone.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,8 @@ use crate::work::RequestName;
 /// The requests that have a waiting requester, or had one until recently.
 #[derive(Default)]
 pub(crate) struct Askers {
+    /// At most the work for peers under way and waiting, which its pool limits, and what was asked
+    /// again lately; an entry goes with its last requester, or when its time is over.
     requests: Mutex<HashMap<RequestName, Waiting>>,
     /// Notified when a requester has left.
     left: Notify,

@@ -40,7 +40,8 @@ impl Away {
 
     /// Continues a call that was made before, once a peer is connected that may know it.
     async fn resume(&self, invocation: Invocation, effect: EffectClass) -> Answer {
-        let (account, key) = (invocation.account.clone(), invocation.key.clone());
+        let account = invocation.account.clone();
+        let key = invocation.key.clone();
         let wanted = Wanted::new(&self.network, &self.ensemble, &key);
         let back = self.back(account.provider);
         let Ok(tool) = timeout(self.network.options().patience(), back).await else {
@@ -55,12 +56,8 @@ impl Away {
         };
         wanted.fulfilled();
         let limit = Duration::from_millis(tool.info().timeout_ms);
-        let late = format!("no answer within {limit:?}");
-        match (timeout(limit, tool.ask(invocation)).await, effect) {
-            (Ok(answer), _) => answer,
-            (Err(_elapsed), EffectClass::Read) => Answer::Failed(late),
-            (Err(_elapsed), EffectClass::Idempotent | EffectClass::Once) => Answer::Unknown(late),
-        }
+        let late = |_elapsed| Answer::Late { why: format!("no answer within {limit:?}"), effect };
+        timeout(limit, tool.ask(invocation)).await.unwrap_or_else(late)
     }
 
     /// Returns the tool, if an ensemble that may do its work is connected.
@@ -86,7 +83,8 @@ impl Away {
 
 impl Away {
     fn why(&self, provider: Provider) -> String {
-        let (name, ensemble) = (&self.info.name, &self.ensemble);
+        let name = &self.info.name;
+        let ensemble = &self.ensemble;
         let others = match provider {
             Provider::Named => "no other is asked instead",
             Provider::Any => "no other shares it",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::EffectClass;
+use consort_http::right;
 use consort_tools::Account;
 use futures::StreamExt;
 use futures::future::join_all;
@@ -118,6 +119,8 @@ impl Courier<'_> {
 
     /// Sends a request over the existing link and waits for the answer.
     async fn deliver(&self, peer: &str, request: &Request) -> Fate {
+        // The peer may have been waited for, and the run may be another node's by now.
+        right::begin().await;
         let Posted { outbox, parcel, answer, mut left } = match self.network.post(peer, request, self.account) {
             Ok(posted) => posted,
             Err(why) => return Fate::NotDone(why),

@@ -1,5 +1,5 @@
-//! Validates what a peer says about itself. Whatever it sends,
-//! the cost here is limited, and anything left out is reported.
+//! Validates the frames in which a peer describes itself. The cost is limited whatever it sends, and everything that
+//! is left out is reported.
 
 use std::time::Duration;
 

@@ -1,20 +1,22 @@
 //! Ensembles that discover and use each other.
 //!
 //! # Layout, in reading order
-//! - [`wire`]: what they say to each other
-//! - [`roster`]: who shares what, as far as was heard
-//! - [`transport`]: how frames travel, or [`memory`] without a network; `link`:
-//!   one link, kept open and used in both directions; `limits`: how much a peer
-//!   may say, `pace`: how fast; `intake`: what is believed of what is heard,
-//!   `fit`: frames no larger than they may be; `links` and [`network`]: all of
-//!   them, and what was heard over them; `gone`: who went away
-//! - [`work`]: what a link needs from the side that does the work; [`share`]:
-//!   what is shared, and the run a request becomes; [`serve`]: how it is done
-//!   once; `askers`: who waits for it; `progress`: how far it is; `cache`:
+//! - [`wire`]: the frames between ensembles
+//! - [`roster`]: the capabilities of each peer, as far as they are known
+//! - [`transport`]: the connections that frames travel on, or [`memory`] without a network; `link`:
+//!   one link, kept open and used in both directions; `limits`: the amount that a peer
+//!   may send, `pace`: its rate; `intake`: the check of received frames,
+//!   `fit`: frames cut to the permitted size; `links` and [`network`]: all links,
+//!   and the data received over them; `gone`: the peers that went away
+//! - [`work`]: the interface between a link and the side that does the work; [`share`]:
+//!   the shared capabilities, and the run a request becomes; [`serve`]: requests done
+//!   exactly once; `askers`: the requesters that wait; `progress`: its reports; `cache`:
 //!   answers that may be given again
-//! - [`remote`]: what others share, as tools; `away`: those of nobody who is
-//!   there; `courier`: one request on its way
+//! - [`remote`]: the capabilities of peers, as tools; `away`: those of peers that are
+//!   not connected; `courier`: one request on its way
+//! - `agents`: agents of the A2A protocol, used like peers
 
+mod agents;
 mod askers;
 mod away;
 mod cache;
@@ -39,4 +41,5 @@ pub mod transport;
 pub mod wire;
 pub mod work;
 
+pub use agents::AgentAddress;
 pub use gone::Gone;

@@ -33,7 +33,8 @@ const BACKOFF_MAX: Duration = Duration::from_secs(8);
 
 /// Keeps a link to a configured peer open.
 pub(crate) async fn keep(network: Network, peer: String, address: Address) {
-    let (mut failures, mut attempts) = (0, 0);
+    let mut failures = 0;
+    let mut attempts = 0;
     loop {
         match open(&network, &address).await {
             Ok((connection, hello)) => {
@@ -98,14 +99,15 @@ pub(crate) async fn session(
 ) -> Option<String> {
     let Connection { outgoing, incoming } = connection;
     let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
-    let (lease, frame_max) = (hello.lease(network.options().lease), hello.frame_max());
-    let refused = network.name_refused(&side, &hello);
+    let lease = hello.lease(network.options().lease);
+    let frame_max = hello.frame_max();
+    let refused = network.name_refused((&side, &by), &hello);
     if let Some(message) = &refused {
-        tracing::info!(name = hello.ensemble, "a peer announces the name of a configured one: it may ask, not answer");
+        tracing::info!(name = hello.ensemble, "a peer announces a name that another has: it may ask, not answer");
         let complaint = Complaint { code: NAME_TAKEN.to_owned(), message: message.clone(), request_id: None };
         let _gone = outbox.send(Frame::Error(complaint).text().into()).await;
     }
-    let joined = refused.is_none().then(|| network.join(side, hello, outbox.clone()));
+    let joined = refused.is_none().then(|| network.join((side, by.clone()), hello, outbox.clone()));
     let joined = joined.as_ref();
     let replies = Replies { outbox: outbox.clone(), by, patience: Some(lease * ORPHAN_LEASES), frame_max };
     tokio::select! {
@@ -159,7 +161,9 @@ async fn read(
     mut incoming: Incoming,
     (replies, silence): (Replies, Duration),
 ) -> Option<String> {
-    let (served, mut under_way, mut pace) = (&mut Served::new(), HashMap::new(), Pace::new());
+    let served = &mut Served::new();
+    let mut under_way = HashMap::new();
+    let mut pace = Pace::new();
     loop {
         let heard = async {
             loop {
@@ -223,7 +227,8 @@ async fn begin(
     replies: &Replies,
     (served, under_way): (&mut Served, &mut HashMap<String, String>),
 ) {
-    let (id, digest) = (request.id().to_owned(), request.digest());
+    let id = request.id().to_owned();
+    let digest = request.digest();
     match under_way.get(&id) {
         Some(known) if *known == digest => {
             return replies.send(request.answer(Response::new(&id, Status::InProgress))).await;

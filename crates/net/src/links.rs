@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use consort_core::id::Millis;
+use consort_core::owner::Owner;
 use consort_tools::Account;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -18,19 +19,24 @@ use crate::wire::{CapabilityKind, CapacityUpdate, Frame, Hello, Progress, Reques
 const LISTED_MAX: usize = 100;
 /// The maximum number of cancels stored for a disconnected peer; older ones have reached their deadlines.
 const OWED_MAX: usize = 1024;
+/// The maximum number of disconnected peers that cancels are stored for. Names are free to announce, so
+/// without a limit peers that never come back would fill the memory; work for others stops at its deadline.
+const OWED_PEERS_MAX: usize = 256;
 
 /// All links, and the information received over them.
 #[derive(Default)]
 pub(crate) struct Links {
     pub(crate) registry: CapabilityRegistry,
+    /// The links by number: at most as many as there are connections, which the server limits.
     links: BTreeMap<u64, Link>,
+    /// Their numbers by peer; a peer without a link has no entry.
     by_peer: HashMap<Arc<str>, BTreeSet<u64>>,
     next: u64,
     /// The names of the configured peers, which belong to the links that were dialled.
     configured: HashSet<String>,
-    /// Requests to cancel when their peer is back.
+    /// Requests to cancel when their peer is back: of so many peers, so many each.
     owed: HashMap<Arc<str>, VecDeque<String>>,
-    /// The reasons why configured peers are not connected.
+    /// The reasons why configured peers are not connected: as many as the configuration names.
     troubles: HashMap<String, String>,
     departed: Departed,
 }
@@ -39,12 +45,14 @@ pub(crate) struct Links {
 pub(crate) struct Link {
     peer: Arc<str>,
     pub(crate) side: Side,
+    /// The owner of what is asked for over it: the key it was opened with.
+    by: Owner,
     pub(crate) hello: Hello,
     since: Millis,
     /// The problems in the peer's description of itself.
     pub(crate) complaint: Option<String>,
     pub(crate) outbox: mpsc::Sender<Parcel>,
-    /// The requests that wait for an answer, by id.
+    /// The requests that wait for an answer, by id: calls of runs under way, which have limits of their own.
     pub(crate) pending: HashMap<String, Pending>,
 }
 
@@ -85,8 +93,12 @@ impl From<String> for Parcel {
 
 impl Link {
     /// Returns a new link without requests.
-    pub(crate) fn new(side: Side, (hello, complaint): (Hello, Option<String>), outbox: mpsc::Sender<Parcel>) -> Link {
-        Link { peer: "".into(), side, hello, since: 0, complaint, outbox, pending: HashMap::new() }
+    pub(crate) fn new(
+        (side, by): (Side, Owner),
+        (hello, complaint): (Hello, Option<String>),
+        outbox: mpsc::Sender<Parcel>,
+    ) -> Link {
+        Link { peer: "".into(), side, by, hello, since: 0, complaint, outbox, pending: HashMap::new() }
     }
 }
 
@@ -96,11 +108,22 @@ impl Links {
         Links { configured: configured.map(str::to_owned).collect(), ..Links::default() }
     }
 
-    /// Returns the name of a configured peer that somebody else announces.
-    pub(crate) fn is_taken(&self, side: &Side, hello: &Hello) -> Option<Arc<str>> {
-        let announced = hello.ensemble.as_deref().filter(|_| *side == Side::Accepted).map(plain)?;
+    /// Returns the reason why a link may not have the name it announces, if so: the name is a configured
+    /// peer's, or that of a link that was opened with another key. With the same key it is the same peer,
+    /// which may be back before its old link is known to be dead.
+    pub(crate) fn name_refused(&self, (side, by): (&Side, &Owner), hello: &Hello) -> Option<String> {
+        let Side::Accepted = side else { return None };
+        let announced = Links::name(side, hello);
         // A name that differs only in case would be taken for the other by people.
-        self.configured.iter().any(|name| name.eq_ignore_ascii_case(&announced)).then_some(announced)
+        let is_same = |name: &str| name.eq_ignore_ascii_case(&announced);
+        if self.configured.iter().any(|name| is_same(name)) {
+            return Some(format!(
+                "`{announced}` is a peer that this ensemble dials itself: nobody else has that name here"
+            ));
+        }
+        let has_it = |link: &Link| is_same(&link.peer) && link.by != *by && !link.outbox.is_closed();
+        let reason = || format!("`{announced}` is linked already, with another key: it keeps that name while it is");
+        self.links.values().any(has_it).then(reason)
     }
 
     /// Adds a new link; the capabilities of the peer are known from here on.
@@ -216,6 +239,10 @@ impl Links {
                 pending.retain(|waiting, pending| waiting != id || !pending.answered.is_closed());
             }
         }
+        let is_known = self.owed.contains_key(peer) || self.best_number(peer).is_some();
+        if !is_known && self.owed.len() >= OWED_PEERS_MAX {
+            return;
+        }
         let owed = self.owed.entry(peer.into()).or_default();
         if owed.len() >= OWED_MAX {
             owed.pop_front();
@@ -279,4 +306,50 @@ impl Links {
 fn plain(name: &str) -> Arc<str> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     name.chars().map(plain).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepted(links: &mut Links, name: &str, key: &str) -> (u64, mpsc::Receiver<Parcel>) {
+        let (outbox, parcels) = mpsc::channel(8);
+        let link = Link::new((Side::Accepted, Owner::peer(key)), (hello(name), None), outbox);
+        (links.join(link, 0), parcels)
+    }
+
+    fn hello(name: &str) -> Hello {
+        Hello { ensemble: Some(name.to_owned()), ..Hello::default() }
+    }
+
+    #[test]
+    fn a_name_stays_with_the_key_that_announced_it_first_as_long_as_it_is_linked() {
+        let mut links = Links::of(["shop"].into_iter());
+        let (number, _parcels) = accepted(&mut links, "pantry", "one");
+        let refused = |links: &Links, name: &str, key: &str| {
+            links.name_refused((&Side::Accepted, &Owner::peer(key)), &hello(name))
+        };
+        for name in ["pantry", "Pantry"] {
+            assert!(refused(&links, name, "two").unwrap().contains("with another key"));
+        }
+        assert_eq!(refused(&links, "pantry", "one"), None, "it may be back before its old link is gone");
+        assert_eq!(refused(&links, "larder", "two"), None);
+        assert!(refused(&links, "shop", "one").unwrap().contains("dials itself"));
+        links.leave(number, 0);
+        assert_eq!(refused(&links, "pantry", "two"), None, "who is gone has no name");
+    }
+
+    #[test]
+    fn cancels_are_owed_to_few_peers_and_few_to_each() {
+        let mut links = Links::default();
+        for peer in 0..2 * OWED_PEERS_MAX {
+            links.owe(&format!("peer-{peer}"), "request");
+        }
+        for request in 0..2 * OWED_MAX {
+            links.owe("peer-0", &format!("request-{request}"));
+        }
+        assert_eq!((links.owed.len(), links.owed["peer-0"].len()), (OWED_PEERS_MAX, OWED_MAX));
+        let (_, mut parcels) = accepted(&mut links, "peer-0", "one");
+        assert!(parcels.try_recv().unwrap().text.contains("request_cancel"), "it is told when it is back");
+    }
 }

@@ -92,7 +92,8 @@ impl Wires {
 
     /// Returns both ends of a new connection.
     fn connect(&self, one: &str, other: &str) -> (Connection, Connection) {
-        let (cable, between) = (Arc::new(Cable::default()), pair(one, other));
+        let cable = Arc::new(Cable::default());
+        let between = pair(one, other);
         let (there, heard_there) = self.wire(cable.clone(), between.clone());
         let (here, heard_here) = self.wire(cable, between);
         (Connection { outgoing: there, incoming: heard_here }, Connection { outgoing: here, incoming: heard_there })
@@ -109,7 +110,10 @@ impl Wires {
         });
         let wires = self.clone();
         let incoming = stream::unfold(on_the_way, move |mut on_the_way| {
-            let (cable, silent, wires, between) = (cable.clone(), silent.clone(), wires.clone(), between.clone());
+            let cable = cable.clone();
+            let silent = silent.clone();
+            let wires = wires.clone();
+            let between = between.clone();
             async move {
                 let frame = cable.until_broken(on_the_way.recv()).await;
                 if let Some((due, text)) = frame {
@@ -206,7 +210,8 @@ pub struct Phone {
 
 impl Transport for Phone {
     fn dial(&self, to: &Address) -> BoxFuture<'static, Result<Connection, String>> {
-        let (phone, to) = (self.clone(), to.url.clone());
+        let phone = self.clone();
+        let to = to.url.clone();
         Box::pin(async move {
             if phone.wires.is_apart(&pair(&phone.place, &to)) {
                 sleep(Duration::from_secs(1)).await;

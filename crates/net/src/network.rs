@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::agents::{self, AgentAddress, Agents};
 use crate::fit::{fit, listed};
 use crate::gone::Gone;
 use crate::limits::{FRAME_MAX, PROGRESS_EVERY, RESULT_MAX, WORDS_MAX, cut};
@@ -48,6 +49,8 @@ pub struct Options {
     pub shareable: bool,
     /// The peers it dials, by the names they have here.
     pub peers: Vec<(String, Address)>,
+    /// The A2A agents whose skills it uses, by the names they have here.
+    pub agents: Vec<(String, AgentAddress)>,
 }
 
 impl Options {
@@ -60,6 +63,7 @@ impl Options {
             max_hops: 8,
             shareable: true,
             peers: Vec::new(),
+            agents: Vec::new(),
         }
     }
 
@@ -82,6 +86,7 @@ struct Inner {
     options: Options,
     transport: Arc<dyn Transport>,
     state: Mutex<Links>,
+    agents: Agents,
     clock: Clock,
     /// A counter of the changes to the set of links.
     changes: watch::Sender<u64>,
@@ -123,16 +128,19 @@ pub struct RequestView {
 }
 
 impl Network {
-    /// What this ensemble is called.
+    /// Returns the name of this ensemble.
     pub fn name(&self) -> &str {
         &self.inner.options.name
     }
 
     /// Returns a network without links, on which this ensemble shares nothing.
     pub fn new(options: Options, transport: Arc<dyn Transport>) -> Network {
-        let state = Mutex::new(Links::of(options.peers.iter().map(|(name, _)| name.as_str())));
+        let peers = options.peers.iter().map(|(name, _)| name.as_str());
+        let agents = options.agents.iter().map(|(name, _)| name.as_str());
+        let state = Mutex::new(Links::of(peers.chain(agents)));
         let changes = watch::Sender::new(0);
-        let inner = Arc::new(Inner { options, transport, state, clock: Clock::system(), changes });
+        let agents = Agents::default();
+        let inner = Arc::new(Inner { options, transport, state, agents, clock: Clock::system(), changes });
         Network { inner, work: Some(Arc::default()) }
     }
 
@@ -149,11 +157,14 @@ impl Network {
         Arc::new(PeerTools(Arc::downgrade(&self.inner)))
     }
 
-    /// Opens a link to every configured peer, and again whenever it breaks.
+    /// Opens a link to every configured peer, and again whenever it breaks; reads the cards of configured agents.
     pub fn dial(&self) -> Dialling {
         let mut dials = JoinSet::new();
         for (name, address) in &self.inner.options.peers {
             dials.spawn(link::keep(self.clone(), name.clone(), address.clone()));
+        }
+        for (name, address) in &self.inner.options.agents {
+            dials.spawn(agents::keep(self.for_calls(), name.clone(), address.clone()));
         }
         Dialling(dials)
     }
@@ -206,7 +217,20 @@ impl Network {
         let configured: HashSet<&str> = self.inner.options.peers.iter().map(|(name, _)| name.as_str()).collect();
         let others = state.peers().map(|peer| &**peer).filter(|peer| !configured.contains(peer));
         let names = self.inner.options.peers.iter().map(|(name, _)| name.as_str()).chain(others);
-        names.map(|name| state.view(name)).collect()
+        let agents = self.inner.options.agents.iter().map(|(name, _)| self.inner.agents.view(name));
+        names.map(|name| state.view(name)).chain(agents).collect()
+    }
+
+    /// Notes what was learned of an agent.
+    pub(crate) fn learned(&self, note: impl FnOnce(&Agents, Millis) -> bool) {
+        if note(&self.inner.agents, self.inner.clock.now()) {
+            self.inner.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Returns the skills of agents.
+    pub(crate) fn agents(&self) -> &Agents {
+        &self.inner.agents
     }
 
     /// Returns the peers that went away and are not back, the newest first.
@@ -214,7 +238,7 @@ impl Network {
         self.state().gone()
     }
 
-    /// A counter of the changes to the set of links.
+    /// Returns a counter of the changes to the set of links.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
     }
@@ -272,15 +296,14 @@ impl Network {
     }
 
     /// Returns the reason why an accepted link may not have the name it announces, if so.
-    pub(crate) fn name_refused(&self, side: &Side, hello: &Hello) -> Option<String> {
-        let taken = self.state().is_taken(side, hello)?;
-        Some(format!("`{taken}` is a peer that this ensemble dials itself: nobody else has that name here"))
+    pub(crate) fn name_refused(&self, (side, by): (&Side, &Owner), hello: &Hello) -> Option<String> {
+        self.state().name_refused((side, by), hello)
     }
 
     /// Adds a new link; the capabilities of the peer are known from here on.
-    pub(crate) fn join(&self, side: Side, hello: Hello, outbox: mpsc::Sender<Parcel>) -> Joined {
+    pub(crate) fn join(&self, opened: (Side, Owner), hello: Hello, outbox: mpsc::Sender<Parcel>) -> Joined {
         let believed = busy::in_place(|| hello.believed(&self.inner.options.name));
-        let number = self.state().join(Link::new(side, believed, outbox), self.inner.clock.now());
+        let number = self.state().join(Link::new(opened, believed, outbox), self.inner.clock.now());
         self.inner.changes.send_modify(|count| *count += 1);
         Joined { network: self.clone(), number }
     }
@@ -294,7 +317,8 @@ impl Network {
         let text = text.map_err(|why| format!("the request cannot be sent to {peer}: {why}"))?;
         let (answered, answer) = oneshot::channel();
         let (leaving, left) = oneshot::channel();
-        let (capability, kind) = (request.capability().to_owned(), request.kind());
+        let capability = request.capability().to_owned();
+        let kind = request.kind();
         let pending =
             Pending { capability, kind, answered, account: account.clone(), progress: None, progressed_at: None };
         link.pending.insert(request.id().to_owned(), pending);
@@ -331,8 +355,10 @@ impl DynamicToolProvider for PeerTools {
     }
 
     fn resolve(&self) -> Vec<Arc<dyn Tool>> {
-        let tools = self.network().into_iter().flat_map(|network| NetworkToolCatalog::all(&network).resolve());
-        tools.map(|tool| -> Arc<dyn Tool> { Arc::new(tool) }).collect()
+        let Some(network) = self.network() else { return Vec::new() };
+        let peers = NetworkToolCatalog::all(&network).resolve();
+        let peers = peers.into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
+        peers.chain(network.agents().tools()).collect()
     }
 
     fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {

@@ -23,7 +23,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Reports the progress of a run for as long as this is polled.
 pub(crate) async fn tell(engine: &Engine, run: &str, request_id: &str, replies: &Replies) -> Infallible {
     let Ok(mut frames) = engine.tail(run, 0).await else { return pending().await };
-    let (mut news, mut due) = (None, Instant::now() + EVERY);
+    let mut news = None;
+    let mut due = Instant::now() + EVERY;
     loop {
         let ready = async {
             match news {
@@ -38,7 +39,8 @@ pub(crate) async fn tell(engine: &Engine, run: &str, request_id: &str, replies: 
             },
             () = ready => {
                 if let Some((status, message)) = news.take() {
-                    let (status, message) = (Some(status.to_owned()), Some(message));
+                    let status = Some(status.to_owned());
+                    let message = Some(message);
                     let progress = Progress { request_id: request_id.to_owned(), status, message, percent_complete: None };
                     replies.send(Frame::TaskProgress(progress)).await;
                 }

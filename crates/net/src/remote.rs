@@ -77,7 +77,8 @@ impl NetworkTool {
         if self.provider == Provider::Named && asked == Provider::Named {
             return VecDeque::from([self.ensemble.clone()]);
         }
-        let (name, kind) = (&self.capability.name, self.capability.kind);
+        let name = &self.capability.name;
+        let kind = self.capability.kind;
         let realm = self.network.options().realm.as_deref();
         let ranked = self.network.registry(|registry| registry.ranked(name, kind, realm));
         let first = ranked.contains(&self.ensemble);
@@ -98,7 +99,9 @@ impl NetworkTool {
         let route = route(&account, &options.name, options.max_hops)?;
         let deadline = Some(Span(Duration::from_millis(self.info.timeout_ms)));
         let trace_context = traceparent().map(|traceparent| TraceParent { traceparent, tracestate: None });
-        let (request_id, from, name) = (key, options.name.clone(), self.capability.name.clone());
+        let request_id = key;
+        let from = options.name.clone();
+        let name = self.capability.name.clone();
         Ok(match self.capability.kind {
             CapabilityKind::Tool => {
                 let input = Some(self.input(args));
@@ -260,10 +263,13 @@ impl NetworkToolCatalog {
 }
 
 impl Network {
-    /// Returns the tool of this name, even if its ensemble is disconnected: then the model is told so, unless
+    /// Returns the tool of this name, even if its ensemble is disconnected: then the model gets a notice, unless
     /// any ensemble that shares the same is meant.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let (ensemble, _) = name.split_once('.')?;
+        if let Some(tool) = self.agents().find(name) {
+            return Some(Arc::new(tool));
+        }
         Some(match self.known(name) {
             Some(tool) => Arc::new(tool),
             None => Arc::new(Away::new(self, ensemble, name)),

@@ -15,6 +15,7 @@ const UNKNOWN_LOAD: f64 = 0.5;
 pub struct CapabilityRegistry {
     /// Ensembles in the order they were first seen.
     peers: BTreeMap<u64, Peer>,
+    /// Their numbers; all of this is about peers that are linked, each within the limits of a hello.
     numbers: HashMap<Arc<str>, u64>,
     by_name: Index,
     by_tag: Index,
@@ -310,7 +311,8 @@ mod tests {
         fn whatever_is_heard_the_registry_knows_what_a_plain_list_would(
             heard in proptest::collection::vec((0..6_usize, proptest::option::of(said())), 1..40)
         ) {
-            let (mut registry, mut model) = (CapabilityRegistry::default(), Naive::new());
+            let mut registry = CapabilityRegistry::default();
+            let mut model = Naive::new();
             for (ensemble, said) in heard {
                 let ensemble = format!("e{ensemble}");
                 match &said {
@@ -321,7 +323,8 @@ mod tests {
                 prop_assert_eq!(plain(registry.all()), facts(&model, |_| true));
                 prop_assert_eq!(registry.size(), facts(&model, |_| true).len());
                 for number in 0..5 {
-                    let (name, tag) = (format!("c{number}"), format!("t{number}"));
+                    let name = format!("c{number}");
+                    let tag = format!("t{number}");
                     let providers: Vec<String> = registry.find_all_providers(&name).map(|name| name.to_string()).collect();
                     let expected = facts(&model, |one| one.name == name);
                     prop_assert_eq!(&providers, &expected.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());

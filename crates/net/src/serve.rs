@@ -158,7 +158,8 @@ impl Serve {
 
     /// Returns the run of the request: a new one, or the one that performed or performs it already.
     async fn begin(&self, request: &Request, replies: &Replies) -> Result<Arc<str>, Response> {
-        let (id, engine) = (request.id(), &self.inner.engine);
+        let id = request.id();
+        let engine = &self.inner.engine;
         let name = replies.named(id);
         let claim = name.claim();
         let route = match request {
@@ -283,7 +284,8 @@ impl Serve {
 
     /// Registers the runs already under way: their requesters may come back.
     async fn find_unfinished(&self) {
-        let (kind, limit) = (Some(Kind::Peer.word().to_owned()), QUEUED_MAX + self.inner.max_concurrent);
+        let kind = Some(Kind::Peer.word().to_owned());
+        let limit = QUEUED_MAX + self.inner.max_concurrent;
         let query = log::Query { kind, ended: Some(false), limit, ..log::Query::default() };
         let unfinished = match self.inner.engine.list(query).await {
             Ok(page) => page.rows,
@@ -355,7 +357,8 @@ impl Work for Serve {
 /// Sends the acceptance of a task; a tool call gets only its answer.
 async fn accept(request: &Request, queue_position: u64, replies: &Replies) {
     if let Request::Task(task) = request {
-        let (request_id, queue_position) = (task.request_id.clone(), Some(queue_position));
+        let request_id = task.request_id.clone();
+        let queue_position = Some(queue_position);
         replies.send(Frame::TaskAccepted(Accepted { request_id, queue_position, estimated_completion: None })).await;
     }
 }

@@ -46,7 +46,8 @@ impl Share {
     /// Returns the description for other ensembles.
     pub fn capability(&self) -> Capability {
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
-        let (name, tags) = (self.name.clone(), self.tags.clone());
+        let name = self.name.clone();
+        let tags = self.tags.clone();
         match &self.what {
             What::Tool(tool) => Capability {
                 name,
@@ -96,7 +97,7 @@ impl PeerRunFactory {
         let context = request.context.clone().unwrap_or_default();
         let draft = informed(Draft { context: Vec::new(), ..(**draft).clone() }, &context);
         let ensemble = Ensemble { tasks: vec![draft], workflow: None, ..self.ensemble.clone() };
-        let inputs = BTreeMap::from([(CONTEXT.to_owned(), context)]);
+        let inputs = BTreeMap::from([(CONTEXT.to_owned(), context.into())]);
         let submission = Submission { inputs, ..Submission::default() };
         let mut compiled = compile(&ensemble, submission, &self.catalog).map_err(|mistakes| {
             mistakes.iter().map(|mistake| mistake.message.clone()).collect::<Vec<_>>().join("; ")

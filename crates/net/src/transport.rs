@@ -62,7 +62,7 @@ pub struct Closed;
 
 /// Opens connections.
 pub trait Transport: Send + Sync + 'static {
-    /// Connects; the error says why not, and never shows the key.
+    /// Connects to an address. The error gives the reason and never shows the key.
     fn dial(&self, to: &Address) -> BoxFuture<'static, Result<Connection, String>>;
 }
 

@@ -4,15 +4,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use consort_core::id::Millis;
 use consort_core::queue::{Priority, Queue};
 use consort_core::spec::Kind;
 use consort_log::clock::Clock;
-use tokio::sync::oneshot;
+use consort_log::cluster::AGING_MS;
+use tokio::sync::{Notify, oneshot};
 
-/// After each such interval, a waiting run counts as one level more urgent.
-const AGING_MS: Millis = 60_000;
-/// Maximal parked runs of a kind: each stays in memory with its whole conversation.
+use crate::portion::{self, Portion};
+
+/// The maximum number of parked runs of a kind: each stays in memory with its whole conversation.
 /// Beyond that a run keeps its slot while it waits for a person.
 const PARKED_MAX: usize = 5_000;
 
@@ -49,7 +49,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// So many at the same time, the others waiting, and all ended ones kept.
+    /// Creates the limits for this number of runs at the same time: the others wait, and all ended ones are kept.
     pub fn of(running: usize) -> Pool {
         Pool { capacity: Capacity { running, queued: usize::MAX }, keep: Keep::All }
     }
@@ -106,6 +106,10 @@ struct State {
     parked: usize,
     waiting: Queue<Arc<Waiter>>,
     clock: Clock,
+    /// The places that all nodes share, of which an active run has one; absent where nothing limits all nodes.
+    places: Option<Arc<Portion>>,
+    /// Notified when a slot is free and nobody here waits for it.
+    freed: Arc<Notify>,
 }
 
 /// A run that waits in the queue.
@@ -125,13 +129,17 @@ impl Waiter {
 }
 
 /// A run's permission to work; dropping it gives the slot to another run.
-pub(crate) struct Slot(Admission);
+pub(crate) struct Slot {
+    admission: Admission,
+    /// Its place among the runs of all nodes. A run that was taken over may work without one.
+    place: Option<portion::Slot>,
+}
 
 /// A run's entry among those that wait for a person; dropping it frees the entry.
 pub(crate) struct Parked(Admission);
 
 /// The admission of a new run.
-pub(crate) enum Place {
+pub(crate) enum Admitted {
     /// It may work at once.
     Slot(Slot),
     /// It may work when this brings a slot.
@@ -140,11 +148,47 @@ pub(crate) enum Place {
 
 impl Admission {
     pub(crate) fn new(capacity: Capacity, clock: Clock) -> Admission {
-        Admission(Arc::new(Mutex::new(State { capacity, active: 0, parked: 0, waiting: Queue::new(AGING_MS), clock })))
+        let waiting = Queue::new(AGING_MS);
+        let freed = Arc::default();
+        Admission(Arc::new(Mutex::new(State { capacity, active: 0, parked: 0, waiting, clock, places: None, freed })))
+    }
+
+    /// Lets active runs take places that all nodes share.
+    pub(crate) fn among(self, places: Option<Arc<Portion>>) -> Admission {
+        self.state().places = places;
+        self
+    }
+
+    /// Returns what is notified when a slot is free and nobody here waits for it.
+    pub(crate) fn freed(&self) -> Arc<Notify> {
+        self.state().freed.clone()
+    }
+
+    /// Returns a slot, if one is free.
+    pub(crate) fn try_slot(&self) -> Option<Slot> {
+        let mut state = self.state();
+        let place = state.vacancy()?;
+        state.active += 1;
+        Some(Slot { admission: self.clone(), place })
+    }
+
+    /// Gives free slots to runs that wait here; returns the number of slots that are free then.
+    pub(crate) fn fill(&self) -> usize {
+        loop {
+            let mut state = self.state();
+            let free = state.capacity.running.saturating_sub(state.active);
+            let is_waiting = !state.waiting.is_empty();
+            let Some(place) = (free > 0 && is_waiting).then(|| state.vacancy()).flatten() else { return free };
+            let Some(turn) = state.waiter() else { return free };
+            state.active += 1;
+            drop(state);
+            // Sent without the lock: a waiter that has just left drops the slot, which locks it again.
+            let _left = turn.send(Slot { admission: self.clone(), place });
+        }
     }
 
     /// Admits a new run; returns `None` when all slots and the queue are full.
-    pub(crate) fn enter(&self, run: &Arc<str>, priority: Priority) -> Option<Place> {
+    pub(crate) fn enter(&self, run: &Arc<str>, priority: Priority) -> Option<Admitted> {
         let mut state = self.state();
         state.waiting.retain(|waiter| waiter.is_there());
         if state.active >= state.capacity.running && state.waiting.len() >= state.capacity.queued {
@@ -155,15 +199,17 @@ impl Admission {
 
     /// Admits a run that was accepted before and has no slot now: it waits even if the
     /// queue is full.
-    pub(crate) fn rejoin(&self, run: &Arc<str>, priority: Priority) -> Place {
+    pub(crate) fn rejoin(&self, run: &Arc<str>, priority: Priority) -> Admitted {
         let mut state = self.state();
         self.place(&mut state, run, priority)
     }
 
     /// Returns a slot for a run that had one before, even if all are taken.
     pub(crate) fn resume(&self) -> Slot {
-        self.state().active += 1;
-        Slot(self.clone())
+        let mut state = self.state();
+        state.active += 1;
+        let place = state.places.as_ref().and_then(Portion::try_take);
+        Slot { admission: self.clone(), place }
     }
 
     /// Takes a run's slot while it waits for a person; gives the slot back when too many
@@ -186,15 +232,15 @@ impl Admission {
         Parked(self.clone())
     }
 
-    fn place(&self, state: &mut State, run: &Arc<str>, priority: Priority) -> Place {
-        if state.active < state.capacity.running {
+    fn place(&self, state: &mut State, run: &Arc<str>, priority: Priority) -> Admitted {
+        if let Some(place) = state.vacancy() {
             state.active += 1;
-            return Place::Slot(Slot(self.clone()));
+            return Admitted::Slot(Slot { admission: self.clone(), place });
         }
         let (turn, waiting) = oneshot::channel();
         let waiter = Waiter { run: run.clone(), turn: Mutex::new(Some(turn)) };
         state.waiting.push(priority, state.clock.now(), Arc::new(waiter));
-        Place::Queue(waiting)
+        Admitted::Queue(waiting)
     }
 
     /// Returns the number of runs that wait before this one; `None` when it does not wait.
@@ -221,27 +267,47 @@ impl Admission {
 }
 
 impl State {
+    /// Returns the place of a run that could be active besides those that are; `None` when there is no room.
+    fn vacancy(&self) -> Option<Option<portion::Slot>> {
+        if self.active >= self.capacity.running {
+            return None;
+        }
+        match &self.places {
+            Some(places) => places.try_take().map(Some),
+            None => Some(None),
+        }
+    }
+
     /// Returns the waiter that gets the slot that is free now.
     fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
         let is_room = self.active <= self.capacity.running;
+        let turn = is_room.then(|| self.waiter()).flatten();
+        if turn.is_none() {
+            self.active -= 1;
+            self.freed.notify_one();
+        }
+        turn
+    }
+
+    /// Returns the waiter whose turn it is.
+    fn waiter(&mut self) -> Option<oneshot::Sender<Slot>> {
         let now = self.clock.now();
-        while let Some(waiter) = is_room.then(|| self.waiting.pop(now)).flatten() {
+        while let Some(waiter) = self.waiting.pop(now) {
             let turn = waiter.turn().take();
             if let Some(turn) = turn.filter(|turn| !turn.is_closed()) {
                 return Some(turn);
             }
         }
-        self.active -= 1;
         None
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let next = self.0.state().next();
+        let next = self.admission.state().next();
         if let Some(turn) = next {
             // Sent without the lock: a waiter that has just left drops the slot, which comes back here.
-            let _left = turn.send(Slot(self.0.clone()));
+            let _left = turn.send(Slot { admission: self.admission.clone(), place: self.place.take() });
         }
     }
 }
@@ -257,8 +323,8 @@ impl Drop for Parked {
 mod tests {
     use super::*;
 
-    fn waits(place: Option<Place>) -> oneshot::Receiver<Slot> {
-        let Some(Place::Queue(turn)) = place else { panic!("not in the queue") };
+    fn waits(place: Option<Admitted>) -> oneshot::Receiver<Slot> {
+        let Some(Admitted::Queue(turn)) = place else { panic!("not in the queue") };
         turn
     }
 
@@ -267,7 +333,9 @@ mod tests {
         let admission = Admission::new(Capacity { running: 1, queued: 3 }, Clock::system());
         let enter = |run: &str| admission.enter(&run.into(), Priority::Normal);
         let first = enter("a");
-        let (b, c, mut d) = (waits(enter("b")), waits(enter("c")), waits(enter("d")));
+        let b = waits(enter("b"));
+        let c = waits(enter("c"));
+        let mut d = waits(enter("d"));
         assert!(enter("e").is_none());
         assert_eq!(["b", "c", "d", "a"].map(|run| admission.position(run)), [Some(0), Some(1), Some(2), None]);
         drop((b, c));
@@ -283,7 +351,9 @@ mod tests {
     #[test]
     fn a_parked_run_lets_another_one_work_and_beyond_the_limit_a_run_keeps_its_slot() {
         let admission = Admission::new(Capacity { running: 1, queued: 1 }, Clock::system());
-        let Some(Place::Slot(first)) = admission.enter(&"a".into(), Priority::Normal) else { panic!("there is room") };
+        let Some(Admitted::Slot(first)) = admission.enter(&"a".into(), Priority::Normal) else {
+            panic!("there is room")
+        };
         let mut second = waits(admission.enter(&"b".into(), Priority::Normal));
         let parked = admission.park(first).ok().unwrap();
         let slot = second.try_recv().unwrap();
@@ -296,10 +366,28 @@ mod tests {
     }
 
     #[test]
+    fn a_run_needs_a_place_of_all_nodes_too_and_one_that_waits_gets_the_next() {
+        let places = Arc::new(Portion::whole(1));
+        let capacity = Capacity { running: 2, queued: 9 };
+        let admission = Admission::new(capacity, Clock::system()).among(Some(places.clone()));
+        let elsewhere = places.try_take().unwrap();
+        let mut a = waits(admission.enter(&"a".into(), Priority::Normal));
+        assert_eq!(admission.fill(), 2, "slots, but no place");
+        assert!(a.try_recv().is_err() && admission.try_slot().is_none());
+        drop(elsewhere);
+        assert_eq!(admission.fill(), 1);
+        let slot = a.try_recv().unwrap();
+        assert!(places.try_take().is_none());
+        drop(slot);
+        assert!(places.try_take().is_some());
+    }
+
+    #[test]
     fn runs_from_before_go_on_beyond_the_limit_and_others_wait_until_there_is_room() {
         let admission = Admission::new(Capacity { running: 1, queued: 0 }, Clock::system());
-        let (one, two) = (admission.resume(), admission.resume());
-        let Place::Queue(mut turn) = admission.rejoin(&"c".into(), Priority::Normal) else {
+        let one = admission.resume();
+        let two = admission.resume();
+        let Admitted::Queue(mut turn) = admission.rejoin(&"c".into(), Priority::Normal) else {
             panic!("there was no room")
         };
         drop(one);

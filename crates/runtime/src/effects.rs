@@ -5,33 +5,41 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::ToolInfo;
+use consort_core::catalog::{EffectClass, ToolInfo};
+use consort_core::cause::Cause;
 use consort_core::compile::Catalog;
 use consort_core::decide::Report;
 use consort_core::id::Id;
 use consort_core::message::{Failure, FailureKind, Outcome};
 use consort_core::next::{Effect, Question};
 use consort_core::own_tool::OwnTool;
+use consort_core::owner::Owner;
 use consort_core::spec::Origin;
 use consort_core::text::Text;
 use consort_core::voice::Voice;
+use consort_http::right;
 use consort_http::trace::{self, Trace};
 use consort_log::Log;
 use consort_log::clock::Clock;
+use consort_log::cluster::{Alone, Cluster};
 use consort_models::{Ask, Model, ModelCatalog, Piece};
+use consort_tools::attachments::Attachments;
 use consort_tools::{Account, Answer, Invocation, Toolbox};
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::files;
 use crate::limits::Limits;
+use crate::links::Links;
 use crate::meters::{Meter, Meters};
 use crate::past;
 use crate::permits::Held;
 use crate::ring::Ring;
+use crate::tenure::Tenure;
 
-/// How long a tool that must not be dropped may take after a stop, unless told.
+/// The default time that a tool that must not be dropped may take after a stop.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 /// The seams to the outside world, as a runner uses them.
@@ -49,16 +57,44 @@ pub struct Seams {
     pub clock: Clock,
     /// The time that a tool that must not be dropped may take after a stop.
     pub cancel_grace: Duration,
+    /// The nodes that share the log.
+    pub cluster: Arc<dyn Cluster>,
+    /// The name of this node, as runs tell it.
+    pub node: Option<String>,
+    /// The number of runs that may be active on all nodes together; unlimited when absent.
+    pub runs_of_all: Option<usize>,
+    /// The links to other nodes.
+    pub links: Links,
 }
 
 impl Seams {
-    /// The outside world with the machine's clock, the usual grace and no limits.
+    /// Creates the seams with the machine's clock, the default grace period and no limits.
     pub fn new(log: Arc<dyn Log>, models: ModelCatalog, tools: Toolbox) -> Seams {
         let limits = Limits::new([], None);
-        Seams { log, models, tools, limits, clock: Clock::system(), cancel_grace: CANCEL_GRACE }
+        let cluster = Arc::new(Alone::new(log.clone()));
+        let clock = Clock::system();
+        Seams {
+            log,
+            models,
+            tools,
+            limits,
+            clock,
+            cancel_grace: CANCEL_GRACE,
+            cluster,
+            node: None,
+            runs_of_all: None,
+            links: Links::default(),
+        }
     }
 
-    /// What tasks can name, without what comes and goes.
+    /// Returns the same seams over another log, which is this process's alone.
+    #[must_use]
+    pub fn over(self, log: Arc<dyn Log>) -> Seams {
+        let cluster = Arc::new(Alone::new(log.clone()));
+        Seams { log, cluster, ..self }
+    }
+
+    /// Returns the models and tools that tasks can name, without tools that come and go.
     pub fn catalog(&self) -> Catalog {
         self.tools.catalog(self.models.infos().cloned())
     }
@@ -68,6 +104,8 @@ impl Seams {
 #[derive(Clone)]
 pub(crate) struct Stage {
     pub(crate) run: Arc<str>,
+    /// The owner of the run.
+    pub(crate) owner: Owner,
     pub(crate) seams: Arc<Seams>,
     pub(crate) ring: Ring,
     /// The origin of the run.
@@ -79,11 +117,15 @@ pub(crate) struct Stage {
     pub(crate) halt: watch::Receiver<bool>,
     /// The trace it belongs to.
     pub(crate) trace: Option<Trace>,
+    /// The right to act for the run.
+    pub(crate) tenure: Tenure,
 }
 
 /// Executes an effect. Its permits are released before the report is read, so that a
 /// waiting effect can get them in the same decision.
 pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report {
+    // Its event is stored, so from here on another owner may settle it.
+    stage.tenure.begin().await;
     let report = trace::within(stage.trace.clone(), async {
         match effect {
             Effect::Ask(question) => ask(*question, &stage).await,
@@ -98,7 +140,7 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
             }
         }
     });
-    let report = report.await;
+    let report = right::within(stage.tenure.right(), report).await;
     drop(held);
     report
 }
@@ -110,7 +152,9 @@ async fn ask(question: Question, stage: &Stage) -> Report {
             Failure { kind: FailureKind::Refused, message, retry_after_ms: None, status: None, charged: false };
         return Report::Unanswered { turn: question.turn, failure, dice: 0, said: Text::default() };
     };
-    let (turn, alias, began) = (question.turn.clone(), question.model.clone(), Instant::now());
+    let turn = question.turn.clone();
+    let alias = question.model.clone();
+    let began = Instant::now();
     let outcome = listen(&**model, question, stage).await;
     let took = began.elapsed();
     count_model(stage, &alias, &outcome, took);
@@ -118,15 +162,22 @@ async fn ask(question: Question, stage: &Stage) -> Report {
     match outcome {
         Ok((reply, usage)) => Report::Replied { turn, reply: Arc::new(reply), usage, latency_ms },
         Err(failure) => {
-            Report::Unanswered { turn, failure: named(failure, &alias), dice: dice(), said: Text::default() }
+            let failure = named(failure, &alias, model.address().as_deref());
+            Report::Unanswered { turn, failure, dice: dice(), said: Text::default() }
         }
     }
 }
 
-/// Adds the model's configured alias to a failure to reach it.
-fn named(mut failure: Failure, alias: &str) -> Failure {
-    if matches!(failure.kind, FailureKind::Network | FailureKind::Timeout) {
-        failure.message = format!("model `{alias}`, {}", failure.message);
+/// Adds the model's configured alias and its address to a failure, as far as its provider
+/// does not name them. A model in this process is named only when it did not answer at all.
+fn named(mut failure: Failure, alias: &str, address: Option<&str>) -> Failure {
+    let unreachable = matches!(failure.kind, FailureKind::Network | FailureKind::Timeout);
+    match address.filter(|address| !failure.message.contains(address)) {
+        Some(address) => failure.message = format!("model `{alias}`, {address}: {}", failure.message),
+        None if unreachable || address.is_some() => {
+            failure.message = format!("model `{alias}`, {}", failure.message);
+        }
+        None => {}
     }
     failure
 }
@@ -144,10 +195,17 @@ fn count_model(stage: &Stage, model: &str, outcome: &Result<Heard, Failure>, too
 type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>);
 
 async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<Heard, Failure> {
-    let Question { turn, task, round, attempt, messages, tools, max_output: max_output_tokens, options, .. } = question;
-    let (run, task, offered) = (stage.run.clone(), task.into(), !tools.is_empty());
+    let Question { turn, task, round, attempt, messages, tools, options, schema, model: alias, .. } = question;
+    let max_output_tokens = question.max_output;
+    let run = stage.run.clone();
+    let task = task.into();
+    let offered = !tools.is_empty();
     let turn_id = turn.clone();
-    let ask = Ask { run, turn: turn_id, task, round, attempt, messages, tools, max_output_tokens, options };
+    let info = stage.seams.models.infos().find(|info| info.alias == alias);
+    let (messages, files) =
+        files::attach(messages, info.map(|info| &**info), &Attachments::new(stage.seams.log.clone())).await;
+    let ask =
+        Ask { run, turn: turn_id, task, round, attempt, messages, tools, max_output_tokens, options, schema, files };
     let mut pieces = model.stream(ask);
     let mut charged = false;
     while let Some(piece) = pieces.next().await {
@@ -198,13 +256,21 @@ async fn call(id: Id, tool: &ToolInfo, (args, account): (Value, Account), stage:
     };
     let took = began.elapsed();
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let cause = matches!(answer, Answer::Late { .. }).then_some(Cause::ToolTimeout);
     let (word, outcome) = match answer {
-        Answer::Done { text, data } => ("done", Outcome::Answer { text: text.into(), data }),
-        Answer::Failed(reason) => ("failed", Outcome::failed(reason)),
-        Answer::Unknown(why) => ("unknown", Outcome::unknown(why)),
+        Answer::Done { text, data } => {
+            let files = files::keep(account.take_pictures(), stage).await;
+            ("done", Outcome::Answer { text: text.into(), data, files })
+        }
+        Answer::Failed(reason) | Answer::Late { why: reason, effect: EffectClass::Read } => {
+            ("failed", Outcome::failed(reason))
+        }
+        Answer::Unknown(why) | Answer::Late { why, effect: EffectClass::Idempotent | EffectClass::Once } => {
+            ("unknown", Outcome::unknown(why))
+        }
     };
-    stage.meters.time(Meter::ToolCall, &[("tool", &tool.name), ("outcome", word)], took);
-    Report::Returned { call: id, outcome, duration_ms, spent: account.spent(), changes: account.changes() }
+    stage.meters.time(Meter::ToolCall, &[("tool", stage.seams.tools.label(&tool.name)), ("outcome", word)], took);
+    Report::Returned { call: id, outcome, cause, duration_ms, spent: account.spent(), changes: account.changes() }
 }
 
 /// Reads a further part of a result of an earlier turn of the thread.
@@ -213,7 +279,7 @@ async fn read_earlier(call: Id, args: &Value, stage: &Stage) -> Report {
     let read = past::read_result(&*stage.seams.log, &stage.run, args).await;
     let outcome = read.unwrap_or_else(|error| Outcome::failed(error.to_string()));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Report::Returned { call, outcome, duration_ms, spent: None, changes: Vec::new() }
+    Report::Returned { call, outcome, cause: None, duration_ms, spent: None, changes: Vec::new() }
 }
 
 /// Returns a random number, taken from the end of a fresh UUID.

@@ -8,7 +8,7 @@ use consort_core::owner::{Owner, Sight};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::TryRecvError;
 
-use crate::ring::Slot;
+use crate::ring::CommitFrames;
 
 /// Entries buffered for watchers: a second or two of a busy server. A watcher that is
 /// further behind gets an error and starts again from the log.
@@ -22,7 +22,7 @@ pub struct News {
     /// The owner that sees it.
     pub seen_by: Owner,
     /// The frames.
-    pub slot: Slot,
+    pub slot: CommitFrames,
 }
 
 /// The error of a watcher that has missed entries: read the log.
@@ -59,7 +59,7 @@ impl Feed {
         }
     }
 
-    /// Whether all entries so far have been taken.
+    /// Returns whether all entries so far have been taken.
     pub fn is_empty(&self) -> bool {
         self.news.is_empty()
     }
@@ -70,6 +70,11 @@ impl Feed {
 pub(crate) struct FeedSender(Arc<OnceLock<broadcast::Sender<News>>>);
 
 impl FeedSender {
+    /// Returns whether anybody watches.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.0.get().is_some_and(|news| news.receiver_count() > 0)
+    }
+
     /// Subscribes a watcher who sees this much.
     pub(crate) fn subscribe(&self, sight: Sight) -> Feed {
         Feed { news: self.0.get_or_init(|| broadcast::Sender::new(FEED_MAX)).subscribe(), sight }
@@ -87,10 +92,10 @@ pub(crate) struct Publisher {
 
 impl Publisher {
     pub(crate) fn is_watched(&self) -> bool {
-        self.feed.0.get().is_some_and(|news| news.receiver_count() > 0)
+        self.feed.is_watched()
     }
 
-    pub(crate) fn print(&self, slot: &Slot) {
+    pub(crate) fn print(&self, slot: &CommitFrames) {
         if let Some(news) = self.feed.0.get() {
             let _nobody_watches =
                 news.send(News { run: self.run.clone(), seen_by: self.seen_by.clone(), slot: slot.clone() });

@@ -1,14 +1,32 @@
 //! The permits that a run needs before it may call a model or a tool: one of the
 //! model's slots, a token of every rate that applies, a tool's lock. Waiters are
-//! served in the order of arrival; one that stops waiting has taken nothing.
+//! served in the order of arrival; one that stops waiting has taken nothing. Nodes
+//! that share a log share these limits too.
+
+mod bucket;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{MutexGuard, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep_until};
+use consort_core::catalog::ToolInfo;
+use consort_core::id::Millis;
+use consort_log::cluster::Cluster;
+use futures::future::join_all;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use self::bucket::{Bucket, Turn, turn};
+use crate::portion::{Portion, Slot};
+
+/// The time between two looks whether other nodes want slots that are held here.
+const SETTLE_EVERY: Duration = Duration::from_millis(250);
+/// The time between two questions for slots while somebody waits for one.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+/// The time after which a call of an unknown tool is over, if its node is gone.
+const CALL_MS: Millis = 30_000;
 
 /// A number of requests per duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +56,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, BadRate> {
     Ok(Rate { requests, per: Duration::from_secs(seconds) })
 }
 
-/// Questions to one model of a provider at the same time, unless told: as many
+/// The default number of calls to one model of a provider at the same time: as many
 /// as providers take from one customer without complaint.
 pub const MAX_CONCURRENCY: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
 
@@ -59,13 +77,25 @@ pub struct Limits(Arc<Inner>);
 struct Inner {
     models: HashMap<String, ModelGate>,
     ensemble: Option<Bucket>,
-    /// The locks that somebody holds or waits for; others are dropped when a new one is made.
-    locks: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    /// The locks that are held, waited for or told to other nodes; the rest is dropped when a new one is made.
+    locks: Mutex<HashMap<String, Arc<Portion>>>,
+    /// The nodes that share these limits; absent where this one is alone.
+    among: Option<Among>,
+}
+
+/// The nodes that share limits.
+struct Among {
+    cluster: Arc<dyn Cluster>,
+    /// The longest time that a call under each lock may take.
+    timeouts: HashMap<String, Millis>,
+    /// Wakes the task that asks for more.
+    wanted: Arc<Notify>,
 }
 
 #[derive(Debug)]
 struct ModelGate {
-    slots: Arc<Semaphore>,
+    limit: ModelLimit,
+    slots: Arc<Portion>,
     rate: Option<Bucket>,
 }
 
@@ -73,35 +103,86 @@ struct ModelGate {
 #[derive(Debug)]
 #[must_use = "a permit that is dropped is given back"]
 pub struct Permit {
-    _slot: Option<OwnedSemaphorePermit>,
+    _slot: Option<Slot>,
 }
 
 /// A lock held until it is dropped.
 #[derive(Debug)]
 #[must_use = "a lock that is dropped is released"]
 pub struct Lock {
-    _held: OwnedMutexGuard<()>,
+    _held: Slot,
 }
 
 impl Limits {
     /// Creates limits per model alias, with the rate that all of them share.
     pub fn new(models: impl IntoIterator<Item = (String, ModelLimit)>, ensemble: Option<Rate>) -> Limits {
         let gate = |limit: ModelLimit| ModelGate {
-            slots: Arc::new(Semaphore::new(usize::try_from(limit.max_concurrency.get()).unwrap_or(usize::MAX >> 3))),
-            rate: limit.rate.map(Bucket::new),
+            limit,
+            slots: Arc::new(Portion::whole(slots(limit))),
+            rate: limit.rate.map(|rate| Bucket::new(rate, None)),
         };
         Limits(Arc::new(Inner {
             models: models.into_iter().map(|(alias, limit)| (alias, gate(limit))).collect(),
-            ensemble: ensemble.map(Bucket::new),
+            ensemble: ensemble.map(|rate| Bucket::new(rate, None)),
             locks: Mutex::default(),
+            among: None,
         }))
+    }
+
+    /// Returns the same limits, shared with other nodes. The tools say how long their locks are held at most.
+    pub(crate) fn among<'a>(
+        &self,
+        cluster: &Arc<dyn Cluster>,
+        tools: impl Iterator<Item = &'a Arc<ToolInfo>>,
+    ) -> Limits {
+        let wanted: Arc<Notify> = Arc::default();
+        let gate = |(alias, gate): (&String, &ModelGate)| {
+            let slots = Portion::part(format!("model/{alias}"), slots(gate.limit), 0, wanted.clone());
+            let rate = gate.limit.rate.map(|rate| Bucket::new(rate, Some((cluster.clone(), format!("rate/{alias}")))));
+            (alias.clone(), ModelGate { limit: gate.limit, slots: Arc::new(slots), rate })
+        };
+        let mut timeouts: HashMap<String, Millis> = HashMap::new();
+        for (lock, info) in tools.filter_map(|info| Some((info.lock.clone()?, info))) {
+            let longest = timeouts.entry(lock).or_default();
+            *longest = info.timeout_ms.max(*longest);
+        }
+        let shared = |bucket: &Bucket| Bucket::new(bucket.rate, Some((cluster.clone(), "rate".to_owned())));
+        Limits(Arc::new(Inner {
+            models: self.0.models.iter().map(gate).collect(),
+            ensemble: self.0.ensemble.as_ref().map(shared),
+            locks: Mutex::default(),
+            among: Some(Among { cluster: cluster.clone(), timeouts, wanted: wanted.clone() }),
+        }))
+    }
+
+    /// Begins to ask other nodes for parts of the limits, as long as somebody uses them.
+    pub(crate) fn share(&self) {
+        let Some(wanted) = self.0.among.as_ref().map(|among| among.wanted.clone()) else { return };
+        let limits = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            let mut pause = SETTLE_EVERY;
+            loop {
+                let _looked = timeout(pause, wanted.notified()).await;
+                let Some(limits) = limits.upgrade() else { return };
+                let has_waiters = limits.settle(false).await;
+                pause = if has_waiters { ASK_EVERY } else { SETTLE_EVERY };
+            }
+        });
+    }
+
+    /// Gives back all that is not in use, because this node is about to stop.
+    pub(crate) async fn leave(&self) {
+        self.0.settle(true).await;
     }
 
     /// Returns permission to call this model now, if that is possible without waiting. A
     /// model without limits of its own is limited by the ensemble's rate alone.
     pub fn try_acquire(&self, alias: &str) -> Option<Permit> {
         let gate = self.0.models.get(alias);
-        let slot = gate.map(|gate| gate.slots.clone().try_acquire_owned()).transpose().ok()?;
+        let slot = match gate {
+            Some(gate) => Some(gate.slots.try_take()?),
+            None => None,
+        };
         let tokens = [gate.and_then(|gate| gate.rate.as_ref()), self.0.ensemble.as_ref()];
         let turns: Option<Vec<Turn<'_>>> = tokens.into_iter().flatten().map(Bucket::try_turn).collect();
         turns?.into_iter().for_each(Turn::spend);
@@ -112,8 +193,7 @@ impl Limits {
     pub async fn acquire(&self, alias: &str) -> Permit {
         let gate = self.0.models.get(alias);
         let slot = match gate {
-            // These semaphores are never closed.
-            Some(gate) => gate.slots.clone().acquire_owned().await.ok(),
+            Some(gate) => Some(gate.slots.clone().take().await),
             None => None,
         };
         // No token is spent before all are there: a wait that is dropped has cost nothing, and
@@ -126,85 +206,65 @@ impl Limits {
 
     /// Returns the lock of this name, if it is free and has no waiters.
     pub fn try_lock(&self, name: &str) -> Option<Lock> {
-        let held = self.named(name).try_lock_owned().ok()?;
+        let held = self.named(name).try_take()?;
         Some(Lock { _held: held })
     }
 
     /// Waits for the lock of this name.
     pub async fn lock(&self, name: &str) -> Lock {
-        Lock { _held: self.named(name).lock_owned().await }
+        Lock { _held: self.named(name).take().await }
     }
 
-    fn named(&self, name: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn named(&self, name: &str) -> Arc<Portion> {
         let mut locks = self.0.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lock) = locks.get(name).and_then(Weak::upgrade) {
-            return lock;
+        if let Some(lock) = locks.get(name) {
+            return lock.clone();
         }
         // Names without holders or waiters are removed, so the map only holds names in use.
-        locks.retain(|_, lock| lock.strong_count() > 0);
-        let lock = Arc::default();
-        locks.insert(name.to_owned(), Arc::downgrade(&lock));
+        locks.retain(|_, lock| Arc::strong_count(lock) > 1 || lock.is_noted());
+        let lock = match &self.0.among {
+            None => Portion::whole(1),
+            Some(among) => {
+                let linger = among.timeouts.get(name).copied().unwrap_or(CALL_MS);
+                Portion::part(format!("lock/{name}"), 1, linger, among.wanted.clone())
+            }
+        };
+        let lock = Arc::new(lock);
+        locks.insert(name.to_owned(), lock.clone());
         lock
     }
 }
 
-async fn turn(bucket: Option<&Bucket>) -> Option<Turn<'_>> {
-    match bucket {
-        Some(bucket) => Some(bucket.turn().await),
-        None => None,
+impl Inner {
+    /// Gives back what is too much of each limit, and asks for what is missing; returns whether somebody waits.
+    async fn settle(&self, leaves: bool) -> bool {
+        let Some(among) = &self.among else { return false };
+        let locks: Vec<Arc<Portion>> =
+            self.locks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let portions: Vec<Arc<Portion>> = self.models.values().map(|gate| gate.slots.clone()).chain(locks).collect();
+        let settled = portions.iter().map(|portion| portion.settle(&*among.cluster, leaves));
+        for error in join_all(settled).await.into_iter().filter_map(Result::err) {
+            tracing::debug!(%error, "cannot ask other nodes for their parts of a limit");
+        }
+        portions.iter().any(|portion| portion.has_waiters())
     }
 }
 
-/// A token bucket: tokens arrive evenly, up to `requests` of them; one is there at the
-/// start. The mutex is the queue: its holder is next.
-#[derive(Debug)]
-struct Bucket {
-    drip: Duration,
-    hoard: Duration,
-    next: tokio::sync::Mutex<Instant>,
-}
-
-/// The head of a bucket's queue, with a token that can be spent.
-struct Turn<'a> {
-    bucket: &'a Bucket,
-    next: MutexGuard<'a, Instant>,
-}
-
-impl Bucket {
-    fn new(rate: Rate) -> Bucket {
-        let nanos = rate.per.as_nanos().div_ceil(u128::from(rate.requests.get()));
-        let drip = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        let hoard = drip.saturating_mul(rate.requests.get() - 1);
-        Bucket { drip, hoard, next: tokio::sync::Mutex::new(Instant::now()) }
-    }
-
-    async fn turn(&self) -> Turn<'_> {
-        let next = self.next.lock().await;
-        sleep_until(*next).await;
-        Turn { bucket: self, next }
-    }
-
-    fn try_turn(&self) -> Option<Turn<'_>> {
-        let next = self.next.try_lock().ok()?;
-        (*next <= Instant::now()).then_some(Turn { bucket: self, next })
+impl fmt::Debug for Among {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Among").finish_non_exhaustive()
     }
 }
 
-impl Turn<'_> {
-    /// Spends the token. `next` is the time when the oldest unspent token arrived, or the
-    /// next one will: a bucket never holds tokens older than `hoard`.
-    fn spend(mut self) {
-        let oldest = Instant::now().checked_sub(self.bucket.hoard);
-        let spent = oldest.map_or(*self.next, |oldest| oldest.max(*self.next));
-        *self.next = spent + self.bucket.drip;
-    }
+fn slots(limit: ModelLimit) -> usize {
+    usize::try_from(limit.max_concurrency.get()).unwrap_or(usize::MAX >> 3)
 }
 
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
     use tokio::task::JoinSet;
-    use tokio::time::advance;
+    use tokio::time::{Instant, advance};
 
     use super::*;
 
@@ -279,7 +339,8 @@ mod tests {
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut waiting = JoinSet::new();
         for number in 0..20 {
-            let (limits, order) = (limits.clone(), order.clone());
+            let limits = limits.clone();
+            let order = order.clone();
             waiting.spawn(async move {
                 let _permit = limits.acquire("m").await;
                 order.lock().unwrap().push(number);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Upper bounds of the histogram's buckets, in seconds.
 const BUCKETS: [f64; 12] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
-/// Maximal series: far more than routes, models and tools make together.
+/// The maximum number of series: far more than routes, models and tools make together.
 const SERIES_MAX: usize = 4096;
 
 /// A metric.
@@ -30,6 +30,12 @@ pub enum Meter {
     Lag,
     /// Requests, by method, route and status.
     HttpRequests,
+    /// Requests and connections that were refused, by reason.
+    Refusals,
+    /// Attempts to tell webhooks, by webhook and by the status of the delivery that they led to.
+    WebhookAttempts,
+    /// Due times of schedules, by schedule and outcome.
+    ScheduleDue,
     /// Spans that a collector has accepted.
     SpansExported,
     /// Spans that were lost, by reason.
@@ -37,6 +43,23 @@ pub enum Meter {
 }
 
 impl Meter {
+    #[cfg(test)]
+    const ALL: [Meter; 13] = [
+        Meter::ModelCall,
+        Meter::ModelTokens,
+        Meter::ToolCall,
+        Meter::RunsEnded,
+        Meter::Cancel,
+        Meter::Commit,
+        Meter::Lag,
+        Meter::HttpRequests,
+        Meter::Refusals,
+        Meter::WebhookAttempts,
+        Meter::ScheduleDue,
+        Meter::SpansExported,
+        Meter::SpansDropped,
+    ];
+
     fn name(self) -> &'static str {
         match self {
             Meter::ModelCall => "consort_model_call_seconds",
@@ -47,6 +70,9 @@ impl Meter {
             Meter::Commit => "consort_commit_seconds",
             Meter::Lag => "consort_watcher_lag_total",
             Meter::HttpRequests => "consort_http_requests_total",
+            Meter::Refusals => "consort_refusals_total",
+            Meter::WebhookAttempts => "consort_webhook_attempts_total",
+            Meter::ScheduleDue => "consort_schedule_due_total",
             Meter::SpansExported => "consort_spans_exported_total",
             Meter::SpansDropped => "consort_spans_dropped_total",
         }
@@ -62,6 +88,9 @@ impl Meter {
             Meter::Commit => "How long it took to store a decision.",
             Meter::Lag => "How often a watcher fell behind.",
             Meter::HttpRequests => "Requests answered.",
+            Meter::Refusals => "Requests and connections refused.",
+            Meter::WebhookAttempts => "Attempts to tell webhooks, and what became of the message.",
+            Meter::ScheduleDue => "Due times of schedules, and what came of them.",
             Meter::SpansExported => "Spans a collector has taken.",
             Meter::SpansDropped => "Spans that were lost.",
         }
@@ -160,9 +189,22 @@ fn line(text: &mut String, name: &str, labels: &str, value: impl std::fmt::Displ
 }
 
 fn written(labels: &[(&str, &str)]) -> String {
-    let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-    labels.join(",")
+    let mut text = String::with_capacity(labels.iter().map(|(name, value)| name.len() + value.len() + 4).sum());
+    for (name, value) in labels {
+        text.push_str(if text.is_empty() { "" } else { "," });
+        text.push_str(name);
+        text.push_str("=\"");
+        for sign in value.chars() {
+            match sign {
+                '\\' => text.push_str("\\\\"),
+                '"' => text.push_str("\\\""),
+                '\n' => text.push_str("\\n"),
+                sign => text.push(sign),
+            }
+        }
+        text.push('"');
+    }
+    text
 }
 
 #[cfg(test)]
@@ -187,6 +229,15 @@ mod tests {
             )
         );
         assert!(text.ends_with("{le=\"+Inf\"} 1\nconsort_commit_seconds_sum 0.03\nconsort_commit_seconds_count 1\n"));
+    }
+
+    #[test]
+    fn the_guide_explains_every_metric() {
+        let guide = include_str!("../../../docs/operating.md");
+        let table = guide.split("### What is measured").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+        for meter in Meter::ALL {
+            assert!(table.contains(&format!("`{}`", meter.name())), "{}", meter.name());
+        }
     }
 
     #[test]

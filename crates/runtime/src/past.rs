@@ -204,7 +204,7 @@ pub async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored, Error>
     body.and_then(serde_json::from_value).map_err(damaged)
 }
 
-/// Whether a turn has ended.
+/// Returns whether a turn has ended.
 pub fn is_over(turn: &Stored) -> bool {
     turn.status.is_over()
 }

@@ -66,7 +66,8 @@ impl Permits {
         let taken: Vec<Permit> = (0..turns).map_while(|_| self.limits.try_acquire(alias)).collect();
         let had = !taken.is_empty();
         if taken.len() < turns {
-            let (limits, name) = (self.limits.clone(), alias.to_owned());
+            let limits = self.limits.clone();
+            let name = alias.to_owned();
             self.wait(format!("model {alias}"), async move {
                 let permit = limits.acquire(&name).await;
                 Granted::Slot(name, permit)
@@ -81,7 +82,8 @@ impl Permits {
             self.locks.insert(name.to_owned(), lock);
             return true;
         }
-        let (limits, name) = (self.limits.clone(), name.to_owned());
+        let limits = self.limits.clone();
+        let name = name.to_owned();
         self.wait(format!("lock {name}"), async move {
             let lock = limits.lock(&name).await;
             Granted::Lock(name, lock)

@@ -3,6 +3,7 @@
 //! call nor follows the one that ended it. Without watchers nothing is rendered, and
 //! no buffer is allocated.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use consort_core::frame::live::LiveFrame;
@@ -16,7 +17,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
 use crate::feed::Publisher;
-use crate::speech::{Aloud, Place, Speech};
+use crate::speech::{Aloud, Speech, SpeechPosition};
 
 /// Entries in a run's ring. An entry holds all frames of one commit, so even the start
 /// of a very wide run takes one; a watcher this far behind reads the log.
@@ -91,7 +92,7 @@ impl Frame {
 
 /// The frames of one commit.
 #[derive(Clone, Debug)]
-pub enum Slot {
+pub enum CommitFrames {
     /// These frames.
     Frames(Arc<[Frame]>),
     /// Frames that were not rendered, because there was no watcher when they were decided:
@@ -103,14 +104,14 @@ pub enum Slot {
 #[derive(Clone)]
 pub struct Ring {
     /// Made for the first watcher: most runs never have one.
-    slots: Arc<OnceLock<broadcast::Sender<Slot>>>,
+    slots: Arc<OnceLock<broadcast::Sender<CommitFrames>>>,
     /// Locked while publishing, so that all watchers see one order.
     state: Arc<Mutex<State>>,
     /// Notified when a model of a chat has sent tokens.
     said: watch::Sender<()>,
     /// The run on the feed of all runs.
     publisher: Option<Publisher>,
-    /// The run on the feed of reviews only.
+    /// The run on a feed of its questions to people only.
     asks: Option<Publisher>,
 }
 
@@ -121,20 +122,30 @@ struct State {
     /// The tokens of models. Kept for chats only: late watchers get them, and a stopped
     /// turn keeps them.
     speech: Speech,
+    /// The answers that models of a run are giving: late watchers get them as far as they are known.
+    answers: BTreeMap<Id, Answer>,
+}
+
+/// An answer that is not complete yet.
+struct Answer {
+    voice: Voice,
+    said: String,
+    /// The time of its last words.
+    at: Millis,
 }
 
 /// A watcher of a run.
 pub struct Listener {
-    slots: broadcast::Receiver<Slot>,
+    slots: broadcast::Receiver<CommitFrames>,
     said: watch::Receiver<()>,
     state: Arc<Mutex<State>>,
-    place: Place,
+    place: SpeechPosition,
 }
 
 /// An event for a listener.
 pub(crate) enum News {
     /// Something was published.
-    Slot(Slot),
+    CommitFrames(CommitFrames),
     /// A model has sent tokens.
     Words,
 }
@@ -144,9 +155,18 @@ impl Listener {
     pub(crate) async fn news(&mut self) -> Result<News, RecvError> {
         tokio::select! {
             biased;
-            slot = self.slots.recv() => slot.map(News::Slot),
+            slot = self.slots.recv() => slot.map(News::CommitFrames),
             Ok(()) = self.said.changed() => Ok(News::Words),
         }
+    }
+
+    /// Goes to the end of what was published; returns the number of the newest event and the answers under way.
+    /// Both are read and published under one lock, so that no word is missed and none comes twice.
+    pub(crate) fn join(&mut self) -> (Seq, Vec<Frame>) {
+        let state = lock(&self.state);
+        self.slots = self.slots.resubscribe();
+        let words = |Answer { voice, said, at }: &Answer| Some(Frame::live(state.last, voice.token(said, 0, *at)?));
+        (state.last, state.answers.values().filter_map(words).collect())
     }
 
     /// Returns tokens that come before the event `next`, for a watcher that wants events
@@ -163,42 +183,42 @@ impl Default for Ring {
 }
 
 impl Ring {
-    /// Creates the ring of a run that is also published on the feed of all runs.
-    pub(crate) fn shown(publisher: Publisher) -> Ring {
-        Ring { publisher: Some(publisher), ..Ring::default() }
+    /// Publishes everything also on the feed of all runs.
+    pub(crate) fn shown(self, publisher: Publisher) -> Ring {
+        Ring { publisher: Some(publisher), ..self }
     }
 
-    /// Creates the ring of a run whose reviews are also published on a feed.
-    pub(crate) fn asking(publisher: Publisher) -> Ring {
-        Ring { asks: Some(publisher), ..Ring::default() }
+    /// Publishes questions to people also on a feed of their own.
+    pub(crate) fn asking(self, publisher: Publisher) -> Ring {
+        Ring { asks: Some(publisher), ..self }
     }
 
-    /// Whether the feed of reviews has watchers.
+    /// Returns whether the feed of its questions has watchers.
     pub(crate) fn asks(&self) -> bool {
         self.asks.as_ref().is_some_and(Publisher::is_watched)
     }
 
-    /// Publishes the reviews of one commit, or their decisions.
+    /// Publishes the questions of one commit, or their answers.
     pub(crate) fn ask(&self, questions: Vec<Frame>) {
         if let Some(publisher) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
-            publisher.print(&Slot::Frames(questions.into()));
+            publisher.print(&CommitFrames::Frames(questions.into()));
         }
     }
 
     /// Subscribes to new frames from now on, and to the tokens of active model calls.
     pub fn subscribe(&self) -> Listener {
         let slots = self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe();
-        Listener { slots, said: self.said.subscribe(), state: self.state.clone(), place: Place::default() }
+        Listener { slots, said: self.said.subscribe(), state: self.state.clone(), place: SpeechPosition::default() }
     }
 
-    /// Whether a frame would have watchers.
+    /// Returns whether a frame would have watchers.
     pub(crate) fn is_watched(&self) -> bool {
         self.slots.get().is_some_and(|slots| slots.receiver_count() > 0)
             || self.publisher.as_ref().is_some_and(Publisher::is_watched)
     }
 
     /// Publishes the frames of one commit.
-    pub(crate) fn publish(&self, slot: Slot, last: Seq) {
+    pub(crate) fn publish(&self, slot: CommitFrames, last: Seq) {
         let mut state = lock(&self.state);
         state.last = last;
         self.send(slot);
@@ -209,11 +229,12 @@ impl Ring {
         if let Voice::Chat(voice) = voice {
             return self.speak(turn, voice, (Aloud::Said, words));
         }
+        let mut state = lock(&self.state);
+        let offset = state.answer(turn, voice, words, at);
         if self.is_watched()
-            && let Some(frame) = voice.token(words, at)
+            && let Some(frame) = voice.token(words, offset, at)
         {
-            let state = lock(&self.state);
-            self.send(Slot::Frames([Frame::live(state.last, frame)].into()));
+            self.send(CommitFrames::Frames([Frame::live(state.last, frame)].into()));
         }
     }
 
@@ -234,13 +255,14 @@ impl Ring {
         frame.status.clone_from(&progress.status);
         frame.message.clone_from(&progress.message);
         frame.percent_complete = progress.percent;
-        self.send(Slot::Frames([Frame::live(state.last, LiveFrame::ToolProgress(frame))].into()));
+        self.send(CommitFrames::Frames([Frame::live(state.last, LiveFrame::ToolProgress(frame))].into()));
     }
 
     /// Ends the output of this conversation's model; returns the text so far.
     pub(crate) fn hush(&self, turn: &Id) -> String {
         let mut state = lock(&self.state);
         let last = state.last;
+        state.answers.remove(turn);
         state.speech.hush(turn, last)
     }
 
@@ -251,13 +273,27 @@ impl Ring {
         self.said.send_replace(());
     }
 
-    fn send(&self, slot: Slot) {
+    fn send(&self, slot: CommitFrames) {
         if let Some(publisher) = &self.publisher {
             publisher.print(&slot);
         }
         if let Some(slots) = self.slots.get() {
             let _nobody_watches = slots.send(slot);
         }
+    }
+}
+
+impl State {
+    /// Adds words to the answer of a conversation's model; returns their position in it.
+    fn answer(&mut self, turn: &Id, voice: &Voice, words: &str, at: Millis) -> usize {
+        if let Some(answer) = self.answers.get_mut(turn) {
+            let offset = answer.said.len();
+            answer.said.push_str(words);
+            answer.at = at;
+            return offset;
+        }
+        self.answers.insert(turn.clone(), Answer { voice: voice.clone(), said: words.to_owned(), at });
+        0
     }
 }
 

@@ -4,35 +4,44 @@
 //! nothing is shown or executed before the append is acknowledged, and if it is
 //! refused the runner ends and its run with it.
 
-use std::collections::{BTreeMap, HashMap};
+mod begin;
+mod grants;
+mod reports;
+mod told;
+
+use std::collections::HashMap;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use consort_core::aloud::Line;
-use consort_core::catalog::{CancelClass, ToolInfo};
+use consort_core::catalog::CancelClass;
+use consort_core::chat;
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
 use consort_core::id::{Id, Millis};
-use consort_core::next::{Effect, Grants, Needs};
+use consort_core::next::{Effect, Grants};
 use consort_core::run::Run;
-use consort_core::text::Text;
 use consort_log::codec;
 use consort_log::{Append, Error, Record, Row, Seq};
 use consort_tools::busy;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+use tokio::task::{self, AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::effects::{self, Seams, Stage};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
-use crate::ring::{Frame, Ring, Slot};
+use crate::ring::{CommitFrames, Frame, Ring};
 use crate::room::Room;
 use crate::seat::Seat;
 use crate::suspects::{Mark, Suspects};
 use crate::telemetry::{Recorder, Telemetry};
+use crate::tenure::Tenure;
+use crate::webhooks::outbox::Outbox;
+
+use grants::used;
 
 /// The delay before a runner tries a full disk again.
 const FULL_RETRY: Duration = Duration::from_millis(500);
@@ -40,6 +49,8 @@ const FULL_RETRY: Duration = Duration::from_millis(500);
 /// A command with the sender that waits for the events it caused.
 pub(crate) struct Request {
     pub(crate) command: Command,
+    /// A key that the run holds once the command is stored, so that nobody gives it again.
+    pub(crate) key: Option<String>,
     pub(crate) ack: oneshot::Sender<Result<Vec<Event>, Refused>>,
 }
 
@@ -48,7 +59,7 @@ pub(crate) struct Request {
 pub(crate) struct Window {
     pub(crate) ring: Ring,
     /// The reason why events cannot be stored at the moment.
-    pub(crate) stalled: watch::Sender<Option<String>>,
+    pub(crate) stalled: watch::Sender<Option<Error>>,
     /// Whether the run has no slot because only reviews are open.
     pub(crate) parked: Arc<AtomicBool>,
     /// Whether the log has room.
@@ -57,6 +68,8 @@ pub(crate) struct Window {
     pub(crate) meters: Meters,
     /// The telemetry exporter, if any.
     pub(crate) telemetry: Option<Telemetry>,
+    /// The outbox for webhooks, if there are any.
+    pub(crate) outbox: Option<Outbox>,
     /// The record of runs in whose work a process dies, if it is kept.
     pub(crate) suspects: Option<Suspects>,
     /// The run, once it has ended: waiters need not read it again.
@@ -77,6 +90,7 @@ pub(crate) struct Runner {
     under_way: HashMap<task::Id, UnderWay>,
     permits: Permits,
     seat: Seat,
+    tenure: Tenure,
     /// The decision being made.
     batch: Batch,
     timer: Option<Millis>,
@@ -92,6 +106,8 @@ pub(crate) struct Runner {
     mark: Option<Mark>,
     /// Whether that data is large.
     is_large: bool,
+    /// The number of questions that the outbox was notified of.
+    questions: usize,
 }
 
 struct UnderWay {
@@ -119,6 +135,10 @@ struct Batch {
 /// Becomes true when the engine is draining; clones see it too.
 pub(crate) type Draining = watch::Receiver<bool>;
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, for the length of one decision; a box would be one allocation for each request"
+)]
 enum Wake {
     Reports(Vec<Report>),
     Request(Request),
@@ -133,103 +153,6 @@ enum Wake {
 }
 
 impl Runner {
-    pub(crate) fn new(
-        (id, seat): (Arc<str>, Seat),
-        seams: Arc<Seams>,
-        window: Window,
-        requests: mpsc::Receiver<Request>,
-        draining: Draining,
-    ) -> Runner {
-        Runner {
-            recorder: Recorder::new(id.clone(), window.telemetry.clone()),
-            id,
-            run: Run::default(),
-            len: 0,
-            permits: Permits::new(seams.limits.clone()),
-            seat,
-            seams,
-            window,
-            requests,
-            effects: JoinSet::new(),
-            under_way: HashMap::new(),
-            batch: Batch::default(),
-            timer: None,
-            grace: None,
-            cancelled: None,
-            halt: watch::Sender::new(false),
-            draining,
-            mark: None,
-            is_large: false,
-        }
-    }
-
-    /// Takes over a run that is stored.
-    pub(crate) fn resume(mut self, run: Run, len: Seq) -> Runner {
-        (self.run, self.len) = (run, len);
-        self
-    }
-
-    /// Stores a new run, and begins it in the same append if it has a slot; returns when
-    /// that is done.
-    pub(crate) async fn accept(&mut self, events: &[Event], claims: Vec<String>) -> Result<(), Error> {
-        self.batch.claims = claims;
-        for event in events {
-            self.take(event)?;
-        }
-        // The inherited part of a fork has ended, and was reported, in another run.
-        self.recorder.forget();
-        self.batch.aloud.clear();
-        if self.seat.has_slot() { self.adopt().await } else { self.commit().await }
-    }
-
-    /// Works once the run has a slot.
-    pub(crate) async fn work_in_turn(&mut self) -> Result<(), Error> {
-        if self.run.epoch() == 0 && self.seat.is_queued() {
-            self.queue().await?;
-        }
-        self.work().await
-    }
-
-    /// Waits for a slot. A run that is to stop needs none.
-    async fn queue(&mut self) -> Result<(), Error> {
-        loop {
-            let request = tokio::select! {
-                () = self.seat.turn() => return self.adopt().await,
-                request = self.requests.recv() => request,
-                () = told(&mut self.draining) => return Ok(()),
-            };
-            let Some(Request { command, ack }) = request else { return Ok(()) };
-            let answer = self.decide(command)?;
-            let stops = self.run.stopping();
-            if stops {
-                self.adopt().await?
-            } else {
-                self.commit().await?
-            }
-            let _gone = ack.send(answer);
-            if stops {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Becomes the owner and executes the open effects.
-    pub(crate) async fn adopt(&mut self) -> Result<(), Error> {
-        let _ended = self.decide(Command::Adopt)?;
-        self.commit().await
-    }
-
-    /// Ends a run over which processes died, without processing its content.
-    pub(crate) async fn give_up(mut self) -> Result<(), Error> {
-        let _ended = self.decide(Command::Poison)?;
-        self.commit().await?;
-        if let Some(suspects) = &self.window.suspects {
-            suspects.clear(&self.id);
-        }
-        let _set_before = self.window.end.set(self.run);
-        Ok(())
-    }
-
     /// Works until the run ends, the log refuses, or no effect runs and none is to be
     /// begun. Dropping the runner drops every effect with it.
     async fn work(&mut self) -> Result<(), Error> {
@@ -249,7 +172,12 @@ impl Runner {
                     self.commit().await?;
                 }
                 Wake::Request(request) => {
+                    let gives_up = matches!(request.command, Command::GiveUpCall { .. });
                     let answer = self.decide(request.command)?;
+                    if gives_up {
+                        self.drop_calls(answer.iter().flatten());
+                    }
+                    self.batch.claims.extend(request.key.filter(|_| answer.is_ok()));
                     self.commit().await?;
                     let _gone = request.ack.send(answer);
                 }
@@ -274,44 +202,6 @@ impl Runner {
         }
     }
 
-    /// Collects all effects that have ended by now into one decision.
-    fn reports(&mut self, first: Result<(task::Id, Report), JoinError>) -> Vec<Report> {
-        let mut ended = vec![first];
-        while let Some(more) = self.effects.try_join_next_with_id() {
-            ended.push(more);
-        }
-        ended.into_iter().filter_map(|ended| self.report(ended)).collect()
-    }
-
-    fn report(&mut self, ended: Result<(task::Id, Report), JoinError>) -> Option<Report> {
-        match ended {
-            Ok((task, report)) => self.under_way.remove(&task).map(|_| self.hushed(report)),
-            Err(error) => self
-                .under_way
-                .remove(&error.id())
-                .map(|UnderWay { id, .. }| self.hushed(Report::Dropped { id, said: Text::default() })),
-        }
-    }
-
-    /// Adds the partial text of a model call that did not finish to its report.
-    fn hushed(&self, report: Report) -> Report {
-        match report {
-            Report::Replied { ref turn, .. } => {
-                self.window.ring.hush(turn);
-                report
-            }
-            Report::Unanswered { turn, failure, dice, .. } => {
-                let said = self.window.ring.hush(&turn).into();
-                Report::Unanswered { turn, failure, dice, said }
-            }
-            Report::Dropped { id, .. } => {
-                let said = self.window.ring.hush(&id).into();
-                Report::Dropped { id, said }
-            }
-            Report::Returned { .. } => report,
-        }
-    }
-
     fn decide(&mut self, command: Command) -> Result<Result<Vec<Event>, Refused>, Error> {
         let asks_to_stop = matches!(command, Command::Cancel { .. });
         self.suspect(&command);
@@ -329,15 +219,18 @@ impl Runner {
     fn suspect(&mut self, command: &Command) {
         let bytes = match command {
             // Work that was left open is processed again, whatever it is.
-            Command::Adopt if self.run.epoch() > 0 => busy::BYTES,
+            Command::Adopt(_) if self.run.epoch() > 0 => busy::BYTES,
             Command::Report(Report::Replied { reply, .. }) => reply.bytes(),
             Command::Review { decision, .. } => decision.bytes(),
-            Command::Adopt
-            | Command::Poison
+            Command::Chat(chat::Command::Approve { args: Some(args), .. }) => args.len(),
+            Command::Adopt(_)
+            | Command::Poison(_)
             | Command::Cancel { .. }
             | Command::Pause { .. }
             | Command::Resume { .. }
             | Command::SwitchModel { .. }
+            | Command::GiveUpCall { .. }
+            | Command::RaiseBudget { .. }
             | Command::Direct { .. }
             | Command::Chat(_)
             | Command::Report(_) => return,
@@ -358,7 +251,7 @@ impl Runner {
         let watched = self.window.ring.is_watched();
         let seq = self.len + self.batch.records.len() as Seq;
         self.batch.rendered = watched && (self.batch.rendered || self.batch.records.is_empty());
-        let asks = event.kind.is_of_review() && self.window.ring.asks();
+        let asks = event.kind.is_of_question() && self.window.ring.asks();
         if self.batch.rendered || asks {
             let frame = Frame::event(seq, self.run.frame(&self.id, seq, event));
             self.batch.questions.extend(asks.then(|| frame.clone()));
@@ -385,6 +278,7 @@ impl Runner {
                 tracing::info!(run = %self.id, place = %place, text, "{what}");
             }
             self.recorder.tell(&self.run);
+            self.tell_outbox();
             self.publish(batch.rendered, batch.frames);
             self.window.ring.ask(batch.questions);
             batch.effects.into_iter().for_each(|effect| self.spawn(effect));
@@ -444,36 +338,8 @@ impl Runner {
         }
     }
 
-    /// Requests a slot for a parked run that has work again, and leaves the queue when it
-    /// has none; returns whether it got a slot.
-    fn take_seat(&mut self, needs: &Needs) -> bool {
-        if needs.slot {
-            return self.seat.take();
-        }
-        if self.run.is_parked() && self.seat.is_queued() {
-            self.seat.park();
-        }
-        false
-    }
-
-    /// Resolves names of dynamic tools; returns whether any were new.
-    fn look_up(&self, needs: &Needs, belts: &mut BTreeMap<String, Vec<Arc<ToolInfo>>>) -> bool {
-        let known = belts.len();
-        for name in &needs.belts {
-            belts.entry(name.clone()).or_insert_with(|| self.seams.tools.resolve(name));
-        }
-        belts.len() > known
-    }
-
-    /// Returns the permits that are not yet assigned to an effect of this decision.
-    fn unused(&self) -> Grants {
-        let mut grants = self.permits.grants();
-        self.batch.effects.iter().for_each(|effect| used(&mut grants, effect));
-        grants
-    }
-
-    /// Appends the decision. A full disk is waited out, except for a run's first append;
-    /// any other error ends the runner.
+    /// Appends the decision. A disk that is full or fails is waited out, except for a run's
+    /// first append; any other error ends the runner.
     async fn append(&mut self, batch: &mut Batch) -> Result<(), Error> {
         let count = batch.records.len() as Seq;
         let summary = self.run.summary(&self.id);
@@ -485,26 +351,25 @@ impl Runner {
             ended_at: summary.ended_at,
             tags: summary.tags.clone(),
             body: serde_json::to_string(&summary.row).map_err(unwritable)?.into(),
+            // Said once at the beginning and once at the end: an index costs more than a row.
+            words: (self.len == 0 || summary.ended_at.is_some()).then(|| self.run.words().into()),
         };
         let append = Append {
             stream: self.id.clone(),
             expected: self.len,
-            epoch: self.run.epoch(),
+            epoch: self.tenure.adoption.epoch,
             records: mem::take(&mut batch.records),
             row,
             claims: mem::take(&mut batch.claims),
         };
         loop {
             let stored = self.seams.log.append(append.clone()).await;
-            match &stored {
-                Err(Error::Full(reason)) => self.window.room.note_refused(reason),
-                Ok(()) => self.window.room.note_stored(),
-                Err(_) => {}
-            }
+            self.window.room.note(&stored);
             match stored {
-                Err(Error::Full(reason)) if append.expected > 0 => {
-                    tracing::warn!(run = %self.id, reason, "no room to store events; the run waits");
-                    self.window.stalled.send_replace(Some(reason));
+                // Nothing of a failed append is stored, so the same one can follow.
+                Err(error @ (Error::Full(_) | Error::Unavailable(_))) if append.expected > 0 => {
+                    tracing::warn!(run = %self.id, %error, "events cannot be stored; the run waits");
+                    self.window.stalled.send_replace(Some(error));
                     tokio::time::sleep(FULL_RETRY).await;
                 }
                 stored => {
@@ -516,19 +381,11 @@ impl Runner {
         }
     }
 
-    fn count_end(&self) {
-        let Some(end) = self.run.end() else { return };
-        self.window.meters.add(Meter::RunsEnded, &[("status", end.status().word())], 1);
-        if let Some(since) = self.cancelled {
-            self.window.meters.time(Meter::Cancel, &[], since.elapsed());
-        }
-    }
-
     fn publish(&self, rendered: bool, mut frames: Vec<Frame>) {
         if self.run.ended() && rendered {
             frames.push(Frame::result(self.run.result(&self.id)));
         }
-        let slot = if rendered { Slot::Frames(frames.into()) } else { Slot::Unrendered };
+        let slot = if rendered { CommitFrames::Frames(frames.into()) } else { CommitFrames::Unrendered };
         self.window.ring.publish(slot, self.len.saturating_sub(1));
     }
 
@@ -544,6 +401,7 @@ impl Runner {
         };
         let stage = Stage {
             run: self.id.clone(),
+            owner: self.run.owner().clone(),
             seams: self.seams.clone(),
             ring: self.window.ring.clone(),
             origin: self.run.spec().origin.clone(),
@@ -551,10 +409,26 @@ impl Runner {
             meters: self.window.meters.clone(),
             halt: self.halt.subscribe(),
             trace: self.recorder.trace_of(&self.run, &effect),
+            tenure: self.tenure.clone(),
         };
         let held = self.permits.spend(&effect);
         let task = self.effects.spawn(effects::perform(effect, stage, held));
         self.under_way.insert(task.id(), UnderWay { id, cancel, task });
+    }
+
+    /// Drops the model calls that were given up: nobody waits for their answers, and the next call of the same
+    /// conversation must not get their reports.
+    fn drop_calls<'a>(&mut self, given_up: impl Iterator<Item = &'a Event>) {
+        for turn in given_up.filter_map(|event| event.kind.place()) {
+            self.under_way.retain(|_, under_way| {
+                let is_dropped = under_way.id == *turn;
+                if is_dropped {
+                    under_way.task.abort();
+                }
+                !is_dropped
+            });
+            self.window.ring.hush(turn);
+        }
     }
 
     /// Drops running effects, once the run is to stop at once; those that must not be
@@ -586,18 +460,4 @@ async fn told(draining: &mut Draining) {
 
 fn unwritable(error: serde_json::Error) -> Error {
     Error::Unavailable(error.to_string())
-}
-
-/// Subtracts the permit that an effect uses.
-fn used(grants: &mut Grants, effect: &Effect) {
-    match effect {
-        Effect::Ask(question) => {
-            if let Some(slots) = grants.models.get_mut(&question.model) {
-                *slots = slots.saturating_sub(1);
-            }
-        }
-        Effect::Call { tool, .. } => {
-            tool.lock.as_ref().map(|name| grants.locks.remove(name));
-        }
-    }
 }

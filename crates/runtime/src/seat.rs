@@ -6,7 +6,7 @@ use std::sync::Arc;
 use consort_core::queue::Priority;
 use tokio::sync::oneshot;
 
-use crate::admission::{Admission, Parked, Place, Slot};
+use crate::admission::{Admission, Admitted, Parked, Slot};
 
 /// A run's admission. Dropping it makes room for another run.
 pub(crate) struct Seat {
@@ -21,6 +21,8 @@ enum Held {
     Slot(Slot),
     /// Resolves to a slot when one is free for the run.
     Turn(oneshot::Receiver<Slot>),
+    /// The run is about to join the line of all nodes.
+    Line,
     #[expect(dead_code, reason = "held for being dropped with the seat")]
     Parked(Parked),
     Nothing,
@@ -51,14 +53,29 @@ impl Seat {
         Seat { admission: admission.clone(), run: run.clone(), priority, held }
     }
 
-    /// Whether the run may work.
+    /// Admits a run that has this slot.
+    pub(crate) fn with(slot: Slot, admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
+        Seat { admission: admission.clone(), run: run.clone(), priority, held: Held::Slot(slot) }
+    }
+
+    /// Admits a run that waits in the line of all nodes: it gets no slot here before it leaves the line.
+    pub(crate) fn in_line(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
+        Seat { admission: admission.clone(), run: run.clone(), priority, held: Held::Line }
+    }
+
+    /// Returns whether the run may work.
     pub(crate) fn has_slot(&self) -> bool {
         matches!(self.held, Held::Slot(_))
     }
 
-    /// Whether the run waits for a slot.
+    /// Returns whether the run waits in the line of all nodes.
+    pub(crate) fn is_in_line(&self) -> bool {
+        matches!(self.held, Held::Line)
+    }
+
+    /// Returns whether the run waits for a slot.
     pub(crate) fn is_queued(&self) -> bool {
-        matches!(self.held, Held::Turn(_))
+        matches!(self.held, Held::Turn(_) | Held::Line)
     }
 
     /// Requests a slot; returns whether the run has one now.
@@ -73,7 +90,7 @@ impl Seat {
     pub(crate) fn park(&mut self) {
         self.held = match std::mem::replace(&mut self.held, Held::Nothing) {
             Held::Slot(slot) => self.admission.park(slot).map_or_else(Held::Slot, Held::Parked),
-            Held::Turn(_) | Held::Nothing => Held::Parked(self.admission.resume_parked()),
+            Held::Turn(_) | Held::Line | Held::Nothing => Held::Parked(self.admission.resume_parked()),
             parked @ Held::Parked(_) => parked,
         };
     }
@@ -90,11 +107,11 @@ impl Seat {
     }
 }
 
-impl From<Place> for Held {
-    fn from(place: Place) -> Held {
+impl From<Admitted> for Held {
+    fn from(place: Admitted) -> Held {
         match place {
-            Place::Slot(slot) => Held::Slot(slot),
-            Place::Queue(turn) => Held::Turn(turn),
+            Admitted::Slot(slot) => Held::Slot(slot),
+            Admitted::Queue(turn) => Held::Turn(turn),
         }
     }
 }

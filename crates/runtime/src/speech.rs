@@ -52,7 +52,7 @@ struct Piece {
 
 /// The position of a reader: complete pieces, and bytes of the next.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct SpeechPosition {
     piece: usize,
     bytes: usize,
 }
@@ -95,12 +95,12 @@ impl Speech {
 
     /// Returns the next text for a reader that wants events from `from` on and has seen
     /// all before `next`. Calls whose end it has seen are skipped.
-    pub(crate) fn read(&self, place: &mut Place, from: Seq, next: Seq) -> Option<Frame> {
+    pub(crate) fn read(&self, place: &mut SpeechPosition, from: Seq, next: Seq) -> Option<Frame> {
         while let Some(piece) = self.pieces.get(place.piece).filter(|piece| piece.after < next) {
             let start = piece.start + place.bytes;
             // The last piece may still grow.
             if place.piece + 1 < self.pieces.len() {
-                *place = Place { piece: place.piece + 1, bytes: 0 };
+                *place = SpeechPosition { piece: place.piece + 1, bytes: 0 };
             } else if start == piece.end {
                 return None;
             } else {
@@ -118,9 +118,9 @@ impl Speech {
 impl Call {
     fn chunk(&self, piece: &Piece, start: usize) -> Frame {
         let words = |text: &str| text.get(start..piece.end).unwrap_or_default().to_owned();
-        let (content, offset, thinking) = match piece.aloud {
-            Aloud::Said => (words(&self.said), Some(start), None),
-            Aloud::Thought => (words(&self.thoughts), None, Some(true)),
+        let (content, thinking) = match piece.aloud {
+            Aloud::Said => (words(&self.said), None),
+            Aloud::Thought => (words(&self.thoughts), Some(true)),
         };
         let ChatVoice { base, thread_id, turn_id, level, call_id } = &*self.voice;
         let chunk = LiveFrame::Chunk {
@@ -129,7 +129,7 @@ impl Call {
             level: level.clone(),
             call_id: call_id.clone(),
             content,
-            offset,
+            offset: start,
             thinking,
             chat_seq: base + piece.after,
         };
@@ -143,11 +143,11 @@ mod tests {
 
     use super::*;
 
-    fn read(speech: &Speech, place: &mut Place, (from, next): (Seq, Seq)) -> Vec<(Seq, String)> {
+    fn read(speech: &Speech, place: &mut SpeechPosition, (from, next): (Seq, Seq)) -> Vec<(Seq, String)> {
         std::iter::from_fn(|| speech.read(place, from, next))
             .map(|frame| {
                 let Frame::Delta { after, frame, .. } = frame else { panic!("{frame:?}") };
-                let LiveFrame::Chunk { offset: Some(offset), content, .. } = &*frame else { panic!("{frame:?}") };
+                let LiveFrame::Chunk { offset, content, .. } = &*frame else { panic!("{frame:?}") };
                 (after, format!("{offset}{content}"))
             })
             .collect()
@@ -160,8 +160,23 @@ mod tests {
     }
 
     #[test]
+    fn thoughts_have_offsets_of_their_own() {
+        let mut speech = Speech::default();
+        let mut place = SpeechPosition::default();
+        let level = Level { parent_id: None, depth: 0 };
+        let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
+        let voice = Arc::new(voice);
+        for words in [(Aloud::Thought, "hmm"), (Aloud::Said, "ye"), (Aloud::Thought, "so"), (Aloud::Said, "s")] {
+            speech.add(&Id::task(0), &voice, words, 3);
+        }
+        let got: Vec<String> = read(&speech, &mut place, (0, 4)).into_iter().map(|(_, words)| words).collect();
+        assert_eq!(got, ["0hmm", "0ye", "3so", "2s"]);
+    }
+
+    #[test]
     fn a_reader_gets_every_word_once_and_none_before_the_event_it_follows() {
-        let (mut speech, mut place) = (Speech::default(), Place::default());
+        let mut speech = Speech::default();
+        let mut place = SpeechPosition::default();
         add(&mut speech, 0, "ä", 3);
         assert_eq!(read(&speech, &mut place, (0, 3)), []);
         assert_eq!(read(&speech, &mut place, (0, 4)), [(3, "0ä".to_owned())]);
@@ -180,7 +195,7 @@ mod tests {
         add(&mut speech, 0, "over", 1);
         add(&mut speech, 1, "open", 1);
         speech.hush(&Id::task(0), 1);
-        let late = |from: Seq| read(&speech, &mut Place::default(), (from, 9));
+        let late = |from: Seq| read(&speech, &mut SpeechPosition::default(), (from, 9));
         assert_eq!(late(2), [(1, "0over".to_owned()), (1, "0open".to_owned())]);
         assert_eq!(late(4), [(1, "0open".to_owned())]);
     }

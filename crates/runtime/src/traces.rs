@@ -119,7 +119,7 @@ impl Traces {
     }
 }
 
-/// Whether the name leads nowhere, out of the folder, or to something else.
+/// Returns whether the name leads nowhere, out of the folder, or to something else.
 fn is_no_trace(error: io::ErrorKind) -> bool {
     use io::ErrorKind::{InvalidData, IsADirectory, NotFound, PermissionDenied};
     matches!(error, NotFound | PermissionDenied | IsADirectory | InvalidData)

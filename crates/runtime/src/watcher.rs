@@ -2,10 +2,12 @@
 //! no runner here owns the run, or the watcher has fallen behind, it goes on reading
 //! the log. Each event is seen once.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use consort_core::event::Event;
+use consort_core::frame::live::LiveFrame;
 use consort_core::run::Run;
 use consort_log::codec;
 use consort_log::{Error, Log, Seq};
@@ -13,9 +15,10 @@ use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
+use crate::links::{Heard, Hearing, Links};
 use crate::meters::{Meter, Meters};
 use crate::past;
-use crate::ring::{Frame, Listener, News, Slot};
+use crate::ring::{CommitFrames, Frame, Listener, News};
 
 /// Records read at once.
 const PAGE_MAX: usize = 512;
@@ -30,15 +33,32 @@ pub(crate) enum Source {
     Log(watch::Receiver<u64>),
 }
 
+/// Finds the ring of a run that is owned here.
+pub(crate) type Rings = Arc<dyn Fn(&str) -> Option<Listener> + Send + Sync>;
+
+/// The places from which a run is heard that is not owned here.
+pub(crate) struct Around {
+    /// The rings of runs that may come to this node while they are followed.
+    pub(crate) rings: Option<Rings>,
+    /// The links to other nodes.
+    pub(crate) links: Links,
+}
+
 pub(crate) struct Watcher {
     id: Arc<str>,
     log: Arc<dyn Log>,
     source: Source,
+    /// Absent where the node is alone.
+    around: Option<Around>,
+    /// The words of the run's owner, while it is another node.
+    hearing: Option<Hearing>,
     /// The fold of the records that were read: frames refer to it.
     run: Run,
     /// The number of records read.
     read: Seq,
     caught_up: bool,
+    /// Whether it has had the answers that were under way when it came.
+    joined: bool,
     queue: VecDeque<Frame>,
     /// The seq to show next.
     next: Seq,
@@ -50,13 +70,57 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     pub(crate) fn new(id: Arc<str>, log: Arc<dyn Log>, source: Source, from: Seq, meters: Meters) -> Watcher {
-        let (run, queue) = (Run::default(), VecDeque::new());
-        Watcher { id, log, source, run, read: 0, caught_up: false, queue, next: 0, from, over: false, meters }
+        let run = Run::default();
+        let queue = VecDeque::new();
+        let around = None;
+        let hearing = None;
+        Watcher {
+            id,
+            log,
+            source,
+            around,
+            hearing,
+            run,
+            read: 0,
+            caught_up: false,
+            joined: false,
+            queue,
+            next: 0,
+            from,
+            over: false,
+            meters,
+        }
+    }
+
+    /// Lets a watcher hear of the run from other nodes, and follow it here should it come to this one.
+    pub(crate) fn among(mut self, around: Option<Around>) -> Watcher {
+        self.around = around;
+        if let Source::Log(_) = &self.source {
+            self.hear();
+        }
+        self
+    }
+
+    fn hear(&mut self) {
+        self.hearing = self.around.as_ref().map(|around| around.links.follow(&self.id));
+    }
+
+    /// Shows words that another node has sent, after the events that they follow.
+    async fn show(&mut self, after: Seq, words: LiveFrame) -> Result<(), Error> {
+        while after >= self.read {
+            let read = self.read;
+            self.read_page().await?;
+            if self.read == read {
+                return Ok(());
+            }
+        }
+        self.queue.push_back(Frame::live(after, words));
+        Ok(())
     }
 
     /// Marks a watcher as caught up, because its listener subscribed before the run began.
     pub(crate) fn caught_up(self) -> Watcher {
-        Watcher { caught_up: true, ..self }
+        Watcher { caught_up: true, joined: true, ..self }
     }
 
     /// Returns every frame from `from` on, until the result or an unreadable log.
@@ -93,26 +157,62 @@ impl Watcher {
         if !self.caught_up {
             return self.read_page().await;
         }
+        if !self.joined {
+            self.join();
+            if !self.caught_up || !self.queue.is_empty() {
+                return Ok(());
+            }
+        }
         match &mut self.source {
             Source::Ring(ring) => match ring.news().await {
                 Ok(News::Words) => {}
-                Ok(News::Slot(Slot::Frames(frames))) => self.queue.extend(frames.iter().cloned()),
-                Ok(News::Slot(Slot::Unrendered)) => self.caught_up = false,
+                Ok(News::CommitFrames(CommitFrames::Frames(frames))) => self.queue.extend(frames.iter().cloned()),
+                Ok(News::CommitFrames(CommitFrames::Unrendered)) => self.caught_up = false,
                 Err(RecvError::Lagged(_)) => {
                     self.meters.add(Meter::Lag, &[], 1);
                     self.caught_up = false;
                 }
                 // The owner is gone: if the run has not ended, another one may adopt it.
                 Err(RecvError::Closed) => {
-                    (self.source, self.caught_up) = (Source::Log(self.log.commits()), false);
+                    (self.source, self.caught_up) = (Source::Log(self.log.news(&self.id)), false);
+                    self.hear();
                 }
             },
-            Source::Log(commits) => {
-                commits.changed().await.map_err(|_closed| Error::Unavailable("the log was closed".to_owned()))?;
+            Source::Log(news) => {
+                let heard = tokio::select! {
+                    changed = news.changed() => {
+                        changed.map_err(|_closed| Error::Unavailable("the log was closed".to_owned()))?;
+                        Heard::News
+                    }
+                    heard = next(&mut self.hearing) => heard,
+                };
+                if let Heard::Words(after, words) = heard {
+                    return self.show(after, *words).await;
+                }
                 self.caught_up = false;
+                let rings = self.around.as_ref().and_then(|around| around.rings.as_ref());
+                if let Some(listener) = rings.and_then(|rings| rings(&self.id)) {
+                    (self.source, self.hearing, self.joined) = (Source::Ring(listener), None, false);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Takes the answers under way, once exactly the events before them are known.
+    fn join(&mut self) {
+        let Source::Ring(ring) = &mut self.source else { return };
+        let (last, words) = ring.join();
+        match self.next.cmp(&(last + 1)) {
+            // Events that were published meanwhile are in the log.
+            Ordering::Less => self.caught_up = false,
+            Ordering::Equal => {
+                self.joined = true;
+                self.queue.extend(words);
+            }
+            // An event that was read is about to be published: then it is tried again.
+            Ordering::Greater => {}
+        }
     }
 
     async fn read_page(&mut self) -> Result<(), Error> {
@@ -150,6 +250,14 @@ impl Watcher {
     }
 }
 
+/// Returns what is heard next over links; never, where there are none.
+async fn next(hearing: &mut Option<Hearing>) -> Heard {
+    match hearing {
+        Some(hearing) => hearing.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 /// The purpose of loading a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -161,7 +269,8 @@ pub(crate) enum Purpose {
 
 /// Rebuilds a run from its log; also returns the length of the log.
 pub(crate) async fn load(log: &dyn Log, id: &str, purpose: Purpose) -> Result<(Run, Seq), Error> {
-    let (mut run, mut len) = (Run::default(), 0);
+    let mut run = Run::default();
+    let mut len = 0;
     loop {
         let page = log.read(id, len, PAGE_MAX).await?;
         let last = page.len() < PAGE_MAX;
@@ -199,7 +308,8 @@ pub(crate) enum Content {
 
 /// Reads a stream to its end, to check that it is readable.
 pub(crate) async fn check(log: &dyn Log, id: &str, content: Content) -> Result<(), Error> {
-    let (mut len, most) = (0, if content == Content::Events { PAGE_MAX } else { DOCUMENTS_MAX });
+    let mut len = 0;
+    let most = if content == Content::Events { PAGE_MAX } else { DOCUMENTS_MAX };
     loop {
         let page = log.read(id, len, most).await?;
         for record in &page {
@@ -232,7 +342,9 @@ pub(crate) async fn history(log: &dyn Log, id: &str) -> Result<Vec<Event>, Error
 /// Returns at most `max` frames from `from` on. Frames refer to earlier events, so
 /// everything up to them is folded.
 pub(crate) async fn page(log: &dyn Log, id: &str, from: Seq, max: usize) -> Result<Vec<Frame>, Error> {
-    let (mut run, mut len, mut frames) = (Run::default(), 0, Vec::new());
+    let mut run = Run::default();
+    let mut len = 0;
+    let mut frames = Vec::new();
     loop {
         let page = log.read(id, len, PAGE_MAX).await?;
         let last = page.len() < PAGE_MAX;

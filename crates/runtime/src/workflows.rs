@@ -1,27 +1,40 @@
-//! Saved workflows: a stream for each, a record for each version. A version
-//! never changes; whoever saves says which one was changed, and the log's own
-//! length check decides who was first.
+//! Saved workflows: a stream for each, a record for each version. A version never changes; each save names the version
+//! that was changed, and the log's length check refuses all but the first of two concurrent saves.
 
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use consort_core::catalog::SavedWorkflows;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
+use consort_core::nested;
 use consort_core::owner::Owner;
 use consort_core::view::Damage;
 use consort_core::workflow::Document;
 use consort_log::clock::Clock;
 use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::engine::Engine;
+
+pub use view::{ListedWorkflow, WorkflowVersion, WorkflowView};
 
 /// The kind of a workflow's stream, and how its name starts.
 const KIND: &str = "workflow";
 /// Workflows kept at once.
 const WORKFLOWS_MAX: usize = 10_000;
+/// The maximum number of bytes of the words that a workflow is found by.
+const WORDS_MAX: usize = 16 * 1024;
 /// Versions of one workflow: years of work by hand.
 const VERSIONS_MAX: u64 = 10_000;
+
+/// Workflows that one run may consist of; the compiler says when tasks of more are missing.
+const NESTED_MAX: usize = 100;
+/// Rows read at once while a name is looked for.
+const NAMED_PAGE: usize = 1_000;
 
 /// Everything saved in one log.
 #[derive(Clone)]
@@ -35,20 +48,33 @@ pub struct Workflows {
 pub struct Saved {
     /// The workflow.
     pub id: String,
-    /// Which version, from 1.
+    /// The number of the version, from 1.
     pub version: u64,
     /// When the first version was saved.
     pub created_at: Millis,
-    /// What was saved.
+    /// The record that was saved.
     pub entry: Entry,
 }
 
-/// What one record of the stream holds.
+/// A workflow that was found by its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundWorkflow {
+    /// The workflow.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The words it was found by.
+    pub text: String,
+    /// When it was last saved.
+    pub at: Millis,
+}
+
+/// A record of a workflow's stream: one version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// When it was saved.
     pub at: Millis,
-    /// By whom.
+    /// The name of the caller that saved it.
     pub by: String,
     /// The workflow.
     pub document: Document,
@@ -66,25 +92,44 @@ struct Listed {
     updated_by: String,
 }
 
-/// Which version somebody has in mind.
+/// The name of a workflow, which another one may have too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowName {
+    /// The id of the workflow.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// When its first version was saved.
+    pub created_at: Millis,
+}
+
+/// The version that a caller expects to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Whichever is the newest.
+    /// The newest.
     Any,
     /// This one.
     Version(u64),
 }
 
-/// Why nothing was found or saved.
+/// The reason why no workflow was found or saved.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No such workflow.
     #[error("No workflow with ID {0}")]
     NotFound(String),
+    /// Several workflows have this name.
+    #[error("{count} saved workflows are called `{name}`: give the id of one")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The number of workflows of that name.
+        count: usize,
+    },
     /// No such version of it.
     #[error("the workflow has no version {0}")]
     NoVersion(u64),
-    /// Somebody else has saved it meanwhile.
+    /// Another caller has saved it meanwhile.
     #[error("the workflow has changed meanwhile: its version is {current}")]
     Stale {
         /// The newest version.
@@ -93,59 +138,13 @@ pub enum Error {
     /// There is no room for more.
     #[error("{0}")]
     Full(String),
-    /// The log said no.
+    /// The log failed.
     #[error(transparent)]
     Log(#[from] log::Error),
 }
 
-/// A version of a saved workflow.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Workflow")]
-pub struct WorkflowView<'a> {
-    id: &'a str,
-    version: u64,
-    created_at: Iso,
-    updated_at: Iso,
-    updated_by: &'a str,
-    #[serde(flatten)]
-    document: &'a Document,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    warnings: &'a [String],
-}
-
-/// A saved workflow in a list.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ListedWorkflow {
-    id: String,
-    name: String,
-    description: Option<String>,
-    tasks: usize,
-    version: u64,
-    created_at: Iso,
-    updated_at: Iso,
-    updated_by: String,
-    #[serde(flatten)]
-    damage: Damage,
-}
-
-/// A version in the history of a workflow.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkflowVersion {
-    version: u64,
-    saved_at: Iso,
-    saved_by: String,
-    name: String,
-    description: Option<String>,
-    tasks: usize,
-    #[serde(flatten)]
-    damage: Damage,
-}
-
 impl Saved {
-    /// The version as clients see it, with what was odd about it.
+    /// Returns the version as clients see it, with the warnings about it.
     pub fn view<'a>(&'a self, warnings: &'a [String]) -> WorkflowView<'a> {
         WorkflowView {
             id: &self.id,
@@ -173,14 +172,14 @@ impl Saved {
         }
     }
 
-    /// What its runs are found by.
+    /// Returns the tags that its runs are found by.
     pub fn tags(&self) -> [(String, String); 2] {
         [("workflow".to_owned(), self.id.clone()), ("workflowVersion".to_owned(), self.version.to_string())]
     }
 }
 
 impl Listed {
-    /// What is known of a workflow whose row cannot be read.
+    /// Creates the list entry of a workflow whose row cannot be read.
     fn unread(row: &Row) -> Listed {
         Listed {
             name: String::new(),
@@ -193,7 +192,7 @@ impl Listed {
         }
     }
 
-    /// A version that cannot be read.
+    /// Creates the entry of a version that cannot be read.
     fn unread_version(&self, version: u64, error: &log::Error) -> WorkflowVersion {
         WorkflowVersion {
             version,
@@ -222,7 +221,7 @@ impl Listed {
 }
 
 impl Workflows {
-    /// The workflows kept beside an engine's runs.
+    /// Returns the workflows that are stored in the same log as an engine's runs.
     pub fn of(engine: &Engine) -> Workflows {
         let seams = engine.seams();
         Workflows { log: seams.log.clone(), clock: seams.clock }
@@ -251,7 +250,8 @@ impl Workflows {
             return Err(Error::Full(message));
         }
         let entry = Entry { at: self.clock.now(), by: by.to_owned(), document };
-        let (version, created_at) = (listed.version + 1, listed.created_at);
+        let version = listed.version + 1;
+        let created_at = listed.created_at;
         let saved = Saved { id: id.to_owned(), version, created_at, entry };
         match self.store(&saved).await {
             Err(log::Error::Fenced) => Err(Error::Stale { current: self.listed(id).await?.version }),
@@ -259,7 +259,7 @@ impl Workflows {
         }
     }
 
-    /// The number of the newest version; 0 where that cannot be read.
+    /// Returns the number of the newest version; 0 where that cannot be read.
     pub async fn newest(&self, id: &str) -> Result<u64, Error> {
         match self.listed(id).await {
             Ok(listed) => Ok(listed.version),
@@ -268,13 +268,13 @@ impl Workflows {
         }
     }
 
-    /// The newest version.
+    /// Returns the newest version.
     pub async fn get(&self, id: &str) -> Result<Saved, Error> {
         let listed = self.listed(id).await?;
         self.saved(id, &listed, listed.version).await
     }
 
-    /// One version.
+    /// Returns one version.
     pub async fn version(&self, id: &str, version: u64) -> Result<Saved, Error> {
         let listed = self.listed(id).await?;
         if !(1..=listed.version).contains(&version) {
@@ -283,7 +283,7 @@ impl Workflows {
         self.saved(id, &listed, version).await
     }
 
-    /// What was saved when and by whom, the newest first, and how many versions there are.
+    /// Returns the versions with their times and authors, the newest first, and the number of all versions.
     pub async fn history(&self, id: &str, offset: u64, limit: u64) -> Result<(Vec<WorkflowVersion>, u64), Error> {
         let listed = self.listed(id).await?;
         let newest = listed.version.saturating_sub(offset);
@@ -298,7 +298,7 @@ impl Workflows {
         Ok((versions, listed.version))
     }
 
-    /// The workflows, the one saved last first, and how many there are.
+    /// Returns the workflows, the one saved last first, and how many there are.
     pub async fn list(&self, offset: usize, limit: usize) -> Result<(Vec<ListedWorkflow>, usize), Error> {
         let page = self.log.list(Query { kind: Some(KIND.to_owned()), offset, limit, ..Query::default() }).await?;
         let mut views = Vec::with_capacity(page.rows.len());
@@ -308,7 +308,80 @@ impl Workflows {
         Ok((views, page.total))
     }
 
-    /// A workflow in the list; where its newest version cannot be read, with why.
+    /// Returns the newest version of the workflow with this id, or of the only one with this name.
+    pub async fn find(&self, wanted: &str) -> Result<Saved, Error> {
+        match self.get(wanted).await {
+            Err(Error::NotFound(_)) => {}
+            found => return found,
+        }
+        match self.named(wanted).await?.as_slice() {
+            [] => Err(Error::NotFound(wanted.to_owned())),
+            [id] => self.get(id).await,
+            several => Err(Error::Ambiguous { name: wanted.to_owned(), count: several.len() }),
+        }
+    }
+
+    /// Returns the workflows that these names stand for, and those that their tasks name, for a catalog. A name that
+    /// stands for nothing is missing there, and the compiler says so.
+    pub async fn for_catalog(&self, names: BTreeSet<String>) -> Result<SavedWorkflows, Error> {
+        let mut open: Vec<String> = names.into_iter().collect();
+        let mut known = BTreeMap::new();
+        while let Some(name) = open.pop() {
+            if known.contains_key(&name) || known.len() >= NESTED_MAX {
+                continue;
+            }
+            match self.find(&name).await {
+                Ok(saved) => {
+                    let document = saved.entry.document;
+                    open.extend(nested::named_in(&document.tasks));
+                    known.insert(name, Arc::new(document));
+                }
+                Err(Error::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(SavedWorkflows::Known(known))
+    }
+
+    /// Returns the ids of all workflows with this name.
+    pub async fn named(&self, name: &str) -> Result<Vec<Arc<str>>, log::Error> {
+        let mut offset = 0;
+        let mut found = Vec::new();
+        loop {
+            let query = Query { kind: Some(KIND.to_owned()), offset, limit: NAMED_PAGE, ..Query::default() };
+            let rows = self.log.list(query).await?.rows;
+            let is_named = |row: &Row| parse::<Listed>("", 0, &row.body).is_ok_and(|listed| listed.name == name);
+            found.extend(rows.iter().filter(|(_, row)| is_named(row)).map(|(id, _)| id.clone()));
+            offset += rows.len();
+            if rows.len() < NAMED_PAGE {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Returns the workflows that have these words: their ids, names, words and when they were saved last.
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<FoundWorkflow>, Error> {
+        let query = Query { kind: Some(KIND.to_owned()), words: Some(words.to_owned()), limit, ..Query::default() };
+        let page = self.log.list(query).await?;
+        let found = |(id, row): (Arc<str>, Row)| {
+            let listed = parse::<Listed>(&id, 0, &row.body).ok()?;
+            let text = row.words.as_deref().unwrap_or_default().to_owned();
+            Some(FoundWorkflow { id: id.to_string(), name: listed.name, text, at: row.started_at })
+        };
+        Ok(page.rows.into_iter().filter_map(found).collect())
+    }
+
+    /// Returns the names of all workflows, the one saved last first; of those that can be read.
+    pub async fn names(&self) -> Result<Vec<WorkflowName>, Error> {
+        let query = Query { kind: Some(KIND.to_owned()), limit: WORKFLOWS_MAX, ..Query::default() };
+        let name = |(id, row): &(Arc<str>, Row)| {
+            let Listed { name, created_at, .. } = parse(id, 0, &row.body).ok()?;
+            Some(WorkflowName { id: id.to_string(), name, created_at })
+        };
+        Ok(self.log.list(query).await?.rows.iter().filter_map(name).collect())
+    }
+
+    /// Returns a workflow as it is listed, with the reason where its newest version cannot be read.
     async fn listed_view(&self, id: &str, row: &Row) -> Result<ListedWorkflow, Error> {
         let listed = match parse::<Listed>(id, 0, &row.body) {
             Ok(listed) => listed,
@@ -322,8 +395,8 @@ impl Workflows {
         }
     }
 
-    /// Erases a workflow with all of its versions; its runs stay. Of one that
-    /// cannot be read nobody can know the version.
+    /// Erases a workflow with all of its versions; its runs stay. The expected
+    /// version is not checked for one that cannot be read.
     pub async fn delete(&self, id: &str, expected: Expected) -> Result<(), Error> {
         match self.listed(id).await {
             Ok(listed) => is_current(expected, &listed)?,
@@ -343,7 +416,7 @@ impl Workflows {
     async fn saved(&self, id: &str, listed: &Listed, version: u64) -> Result<Saved, Error> {
         let seq: Seq = version.saturating_sub(1);
         let records = self.log.read(id, seq, 1).await?;
-        // Somebody may have deleted it since it was found.
+        // It may have been deleted since it was found.
         let record = records.first().ok_or_else(|| Error::NotFound(id.to_owned()))?;
         let entry = parse(id, seq, &record.body)?;
         Ok(Saved { id: id.to_owned(), version, created_at: listed.created_at, entry })
@@ -369,11 +442,23 @@ impl Workflows {
             ended_at: None,
             tags: [].into(),
             body: written(&listed)?,
+            words: Some(words(document).into()),
         };
         let records = vec![Record { body: written(entry)?, attachments: Vec::new() }];
-        let (stream, expected) = (id.as_str().into(), version.saturating_sub(1));
+        let stream = id.as_str().into();
+        let expected = version.saturating_sub(1);
         self.log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
     }
+}
+
+/// Returns the words that a workflow is found by.
+fn words(document: &Document) -> String {
+    let tasks = document.tasks.iter().flat_map(|task| [task.get("name"), task.get("description")]);
+    let tasks = tasks.filter_map(|text| text.and_then(Value::as_str));
+    let texts = [document.name.as_str(), document.description.as_deref().unwrap_or_default()].into_iter().chain(tasks);
+    let mut words = texts.collect::<Vec<_>>().join("\n");
+    words.truncate(words.floor_char_boundary(WORDS_MAX));
+    words
 }
 
 fn is_current(expected: Expected, listed: &Listed) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 
 use std::hint::black_box;
 use std::net::IpAddr;
+use std::time::SystemTime;
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN, SEC_WEBSOCKET_PROTOCOL};
@@ -16,7 +17,11 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
+use crate::oidc::{Issuer, Unidentified};
 use crate::problem::{Code, Problem};
+
+/// The time after which a request may succeed whose token could not be checked.
+const ISSUER_RETRY_MS: u64 = 60_000;
 
 /// The clients that may connect.
 #[derive(Clone, Debug)]
@@ -27,6 +32,8 @@ pub struct Access {
     pub origins: Vec<String>,
     /// The keys that clients may connect with; empty lets in every program on this machine.
     pub keys: Vec<Key>,
+    /// The issuer whose tokens clients may connect with, if any.
+    pub issuer: Option<Issuer>,
 }
 
 /// The reason why a server refuses to run without keys.
@@ -38,6 +45,17 @@ pub enum NoKeys {
     /// The server had keys before.
     #[error("a server that has keys does not go on without any: start it again to do so")]
     HadSome,
+}
+
+/// The reason why a request may not talk to a server at all, whatever its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Foreign {
+    /// It was meant for another host.
+    #[error("this server answers only requests for this machine: the Host header must name it")]
+    Host,
+    /// A page of an origin that is not allowed sent it.
+    #[error("pages of this origin may not talk to this server")]
+    Origin,
 }
 
 /// The machines that can reach a server.
@@ -96,7 +114,8 @@ impl Key {
 
     /// Creates a key whose runs belong to this owner.
     pub fn of(owner: Owner, (name, key): (&str, &str), scopes: &[Scope]) -> Key {
-        let (name, sha256) = (name.to_owned(), Key::hash(key));
+        let name = name.to_owned();
+        let sha256 = Key::hash(key);
         Key { name, sha256, scopes: scopes.to_vec(), owner, sees: Sees::Own }
     }
 
@@ -156,14 +175,32 @@ pub(crate) struct Pass {
     /// The runs that it sees.
     pub(crate) sight: Sight,
     scopes: Vec<Scope>,
-    /// The SHA-256 of the key that the client sent; `None` where no key is needed.
-    key: Option<[u8; 32]>,
+    proof: Proof,
+}
+
+/// The proof of identity that a client sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Proof {
+    /// None, where none is needed.
+    Nothing,
+    /// A key, known by its SHA-256.
+    Key([u8; 32]),
+    /// A token of the issuer, which is accepted until this time.
+    Token(SystemTime),
 }
 
 impl Pass {
-    /// Returns true for a client that sent a key.
+    /// Returns true for a client that sent a key or a token.
     pub(crate) fn has_key(&self) -> bool {
-        self.key.is_some()
+        self.proof != Proof::Nothing
+    }
+
+    /// Returns the time until which it is honoured, where it ends by itself.
+    pub(crate) fn until(&self) -> Option<SystemTime> {
+        match self.proof {
+            Proof::Token(until) => Some(until),
+            Proof::Nothing | Proof::Key(_) => None,
+        }
     }
 
     /// Returns its scopes.
@@ -171,7 +208,7 @@ impl Pass {
         &self.scopes
     }
 
-    /// Whether this is another ensemble, which is shown no runs: its key may link ensembles and nothing else.
+    /// Returns whether this is another ensemble, which is shown no runs: its key may link ensembles and nothing else.
     pub(crate) fn is_peer(&self) -> bool {
         self.scopes.contains(&Scope::Peer) && self.scopes.iter().all(|scope| [Scope::Read, Scope::Peer].contains(scope))
     }
@@ -181,10 +218,12 @@ impl Pass {
         if needed == Scope::Read || self.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin) {
             return Ok(());
         }
-        let (Caller(name), needed) = (&self.caller, needed.word());
-        Err(forbidden(&match self.key {
-            Some(_) => format!("the key '{name}' does not allow this: it needs the scope `{needed}`"),
-            None => format!("this is only for this machine, or with a key that has the scope `{needed}`"),
+        let Caller(name) = &self.caller;
+        let needed = needed.word();
+        Err(forbidden(&match self.proof {
+            Proof::Key(_) => format!("the key '{name}' does not allow this: it needs the scope `{needed}`"),
+            Proof::Token(_) => format!("the token does not allow this: it needs the scope `{needed}`"),
+            Proof::Nothing => format!("this is only for this machine, or with a key that has the scope `{needed}`"),
         }))
     }
 }
@@ -199,9 +238,14 @@ pub(crate) enum Knock {
 }
 
 impl Access {
-    /// Whether other machines could connect and nothing would stop them.
+    /// Returns whether other machines could connect and nothing would stop them.
     pub fn is_open(&self) -> bool {
-        self.reach == Reach::Network && self.keys.is_empty()
+        self.reach == Reach::Network && self.lets_in_everybody()
+    }
+
+    /// Returns whether a client needs neither a key nor a token.
+    fn lets_in_everybody(&self) -> bool {
+        self.keys.is_empty() && self.issuer.is_none()
     }
 
     /// Returns the same access with other keys. A server that has keys refuses an empty
@@ -212,20 +256,20 @@ impl Access {
         if changed.is_open() {
             return Err(NoKeys::Network);
         }
-        if changed.keys.is_empty() && !self.keys.is_empty() { Err(NoKeys::HadSome) } else { Ok(changed) }
+        if changed.lets_in_everybody() && !self.keys.is_empty() { Err(NoKeys::HadSome) } else { Ok(changed) }
     }
 
     /// Checks the host and the origin of a request: the page that made it, if any, must be
     /// allowed to talk to this server.
-    pub(crate) fn check_source(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(crate) fn check_source(&self, headers: &HeaderMap) -> Result<(), Foreign> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         if self.reach == Reach::Loopback && !is_loopback_host(host) {
-            return Err(forbidden("this server answers only requests for this machine: the Host header must name it"));
+            return Err(Foreign::Host);
         }
         match headers.get(ORIGIN) {
             None => Ok(()),
             Some(origin) if origin.to_str().is_ok_and(|origin| self.allows_origin(origin, host)) => Ok(()),
-            Some(_) => Err(forbidden("pages of this origin may not talk to this server")),
+            Some(_) => Err(Foreign::Origin),
         }
     }
 
@@ -246,9 +290,20 @@ impl Access {
         Ok(pass)
     }
 
-    /// Whether a client that was let in would still be let in, as the same and with the same scopes.
+    /// Returns whether a request carries a valid key.
+    pub(crate) fn knows(&self, headers: &HeaderMap) -> bool {
+        let offered = protocol_key(headers);
+        self.pass(bearer(headers).or(offered.as_deref())).is_ok_and(|pass| pass.has_key())
+    }
+
+    /// Returns whether a client that was let in would still be let in, as the same and with the same scopes.
     pub(crate) fn honours(&self, pass: &Pass) -> bool {
-        let Some(shown) = &pass.key else { return self.keys.is_empty() };
+        let shown = match &pass.proof {
+            Proof::Nothing => return self.lets_in_everybody(),
+            // Its end comes with the time, not with a change of access.
+            Proof::Token(_) => return self.issuer.is_some(),
+            Proof::Key(shown) => shown,
+        };
         let key = self.keys.iter().find(|key| key.sha256 == *shown);
         key.is_some_and(|key| {
             let same = key.name == pass.caller.0 && key.sight() == pass.sight;
@@ -261,7 +316,7 @@ impl Access {
     pub(crate) fn knock(&self, headers: &HeaderMap) -> Result<Knock, Problem> {
         let offered = protocol_key(headers);
         match bearer(headers).or(offered.as_deref()) {
-            None if !self.keys.is_empty() => Ok(Knock::Unknown),
+            None if !self.lets_in_everybody() => Ok(Knock::Unknown),
             key => self.pass(key).map(Knock::Known),
         }
     }
@@ -274,21 +329,69 @@ impl Access {
         }
     }
 
-    /// Returns the pass of the owner of this key; without configured keys everyone gets one.
+    /// Fetches the keys of the issuer where the token of a request needs them.
+    pub(crate) fn prepare_for(&self, headers: &HeaderMap) -> impl Future<Output = ()> + Send + 'static {
+        let offered = bearer(headers).map(str::to_owned).or_else(|| protocol_key(headers));
+        self.prepare_for_key(offered)
+    }
+
+    /// Fetches the keys of the issuer where this token needs them.
+    pub(crate) fn prepare_for_key(&self, key: Option<String>) -> impl Future<Output = ()> + Send + 'static {
+        let wanted = self.issuer.clone().zip(key.filter(|key| Issuer::is_token(key)));
+        async move {
+            if let Some((issuer, token)) = wanted {
+                issuer.prepare_for(&token).await;
+            }
+        }
+    }
+
+    /// Returns the pass of the owner of this key or token; where neither is needed everyone gets one.
     pub(crate) fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
-        if self.keys.is_empty() {
-            let (owner, scopes) = (Owner::local(), self.scopes_without_keys());
-            return Ok(Pass { caller: Caller(owner.to_string()), sight: Sight::All(owner), scopes, key: None });
+        if self.lets_in_everybody() {
+            let owner = Owner::local();
+            let scopes = self.scopes_without_keys();
+            let sight = Sight::All(owner.clone());
+            return Ok(Pass { caller: Caller(owner.to_string()), sight, scopes, proof: Proof::Nothing });
         }
         let unknown = || Problem::new(Code::Unauthorized, "send a key as `Authorization: Bearer …`");
-        let digest: [u8; 32] = Sha256::digest(key.ok_or_else(unknown)?.as_bytes()).into();
+        let shown = key.ok_or_else(unknown)?;
+        let digest: [u8; 32] = Sha256::digest(shown.as_bytes()).into();
         // Every key is compared, so that the time taken reveals nothing.
         let found =
             self.keys.iter().fold(None, |found, key| if same(&key.sha256, &digest) { Some(key) } else { found });
-        let key = found.ok_or_else(unknown)?;
-        let (caller, sight, scopes) = (Caller(key.name.clone()), key.sight(), key.scopes.clone());
-        Ok(Pass { caller, sight, scopes, key: Some(digest) })
+        match (found, &self.issuer) {
+            (Some(key), _) => {
+                let caller = Caller(key.name.clone());
+                let sight = key.sight();
+                let scopes = key.scopes.clone();
+                Ok(Pass { caller, sight, scopes, proof: Proof::Key(digest) })
+            }
+            (None, Some(issuer)) if Issuer::is_token(shown) => signed_on(issuer, shown),
+            (None, _) => Err(unknown()),
+        }
     }
+}
+
+/// Returns the pass of the client that a token identifies.
+fn signed_on(issuer: &Issuer, token: &str) -> Result<Pass, Problem> {
+    let identity = issuer.identify(token, SystemTime::now()).map_err(|unidentified| match unidentified {
+        Unidentified::Invalid(reason) => Problem::new(Code::Unauthorized, format!("the token is not valid: {reason}")),
+        Unidentified::NoKeys => {
+            let message = "the issuer of tokens cannot be reached, so none can be checked";
+            Problem::new(Code::Unavailable, message).retried_after(ISSUER_RETRY_MS)
+        }
+    })?;
+    if identity.scopes.is_empty() {
+        let words = Scope::ALL.map(Scope::word).join(", ");
+        let claim = issuer.scopes_claim();
+        return Err(forbidden(&format!("the token names no scope in its claim `{claim}`: {words} are known")));
+    }
+    let sight = match identity.scopes.contains(&Scope::Admin) {
+        true => Sight::All(identity.owner),
+        false => Sight::Own(identity.owner),
+    };
+    let proof = Proof::Token(identity.until);
+    Ok(Pass { caller: Caller(identity.name), sight, scopes: identity.scopes, proof })
 }
 
 fn forbidden(message: &str) -> Problem {
@@ -338,7 +441,7 @@ mod tests {
     use super::*;
 
     fn access(reach: Reach, keys: Vec<Key>) -> Access {
-        Access { reach, origins: vec!["https://board.example".to_owned()], keys }
+        Access { reach, origins: vec!["https://board.example".to_owned()], keys, issuer: None }
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -405,7 +508,8 @@ mod tests {
         let changed = |reach, from: &[Key], to: &[Key]| {
             access(reach, from.to_vec()).with_keys(to.to_vec()).map(|access| access.keys.len())
         };
-        let (one, two) = ([key("a")], [key("b"), key("c")]);
+        let one = [key("a")];
+        let two = [key("b"), key("c")];
         for reach in [Reach::Loopback, Reach::Network] {
             assert_eq!(changed(reach, &one, &two), Ok(2));
         }

@@ -1,6 +1,6 @@
 //! The web UI, embedded in the binary. A path without a file is a page inside the UI
 //! and gets `index.html`; files under `assets/` are named by their content hash and
-//! may be cached for ever. Built without the UI, the server says so.
+//! may be cached without limit. A server that was built without the UI answers with a notice.
 
 use axum::http::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
@@ -62,7 +62,7 @@ fn found(path: &str, headers: &HeaderMap) -> Response {
     file(PAGE, headers).unwrap_or_else(|| ([(CONTENT_TYPE, "text/html; charset=utf-8")], ABSENT).into_response())
 }
 
-/// Whether a path is a file: pages inside the UI have no dot in their last segment.
+/// Returns whether a path is a file: pages inside the UI have no dot in their last segment.
 fn is_file(path: &str) -> bool {
     path.starts_with(HASHED) || path.rsplit('/').next().is_some_and(|name| name.contains('.'))
 }
@@ -94,7 +94,7 @@ fn body(path: &str, plain: EmbeddedFile, headers: &HeaderMap) -> Response {
     }
 }
 
-/// Whether a list of accepted encodings names one without refusing it.
+/// Returns whether a list of accepted encodings names one without refusing it.
 fn takes(accepted: &str, encoding: &str) -> bool {
     accepted.split(',').any(|entry| {
         let mut parts = entry.split(';').map(str::trim);

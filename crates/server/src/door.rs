@@ -17,10 +17,11 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 
 use crate::Site;
-use crate::access::{Caller, Knock, Pass};
+use crate::access::{Caller, Foreign, Knock, Pass};
 use crate::endpoint::{self, Needs};
 use crate::problem::{Code, Problem, REQUEST_ID};
-use crate::{head, routes, ws};
+use crate::refusals::{Reason, Refusal, Source};
+use crate::{head, mcp, routes, ws};
 
 /// The approximate time that picking up runs takes at startup.
 const STARTING_RETRY_MS: u64 = 1_000;
@@ -42,8 +43,9 @@ static ALLOWED_HEADERS: LazyLock<String> = LazyLock::new(|| {
 /// Lets a request in, and tells a page of an allowed origin that it may read
 /// the answer.
 pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    if let Err(problem) = check(&site, &request) {
-        return problem.into_response();
+    let source = Source::of(&request);
+    if let Err(refused) = check(&site, &request) {
+        return site.refusals.answer(&source, *refused).await;
     }
     if !*site.terms.started.borrow() && !request.uri().path().starts_with("/api/health/") {
         return starting().into_response();
@@ -51,7 +53,8 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
     let origin = request.headers().get(ORIGIN).cloned();
     let preflight =
         request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    let mut response = if preflight { permitted() } else { admitted(&site, request, next).await };
+    let response = if preflight { permitted() } else { admitted(&site, request, &source, next).await };
+    let mut response = site.refusals.answer(&source, response).await;
     response.headers_mut().append(VARY, HeaderValue::from_static("origin"));
     if let Some(origin) = origin {
         let headers = response.headers_mut();
@@ -66,21 +69,40 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
 pub(crate) async fn watch(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     match check(&site, &request) {
         Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
+        Err(refused) => {
+            let source = Source::of(&request);
+            site.refusals.answer(&source, *refused).await
+        }
     }
 }
 
-fn check(site: &Site, request: &Request) -> Result<(), Problem> {
-    head::check(request)?;
-    site.terms.access.borrow().check_source(request.headers())
+/// Checks everything that does not depend on the key; an error is the response.
+fn check(site: &Site, request: &Request) -> Result<(), Box<Response>> {
+    head::check(request).map_err(|problem| Box::new(problem.into_response()))?;
+    let access = site.terms.access.borrow();
+    access.check_source(request.headers()).map_err(|foreign| {
+        let reason = match foreign {
+            Foreign::Host => Reason::Host,
+            Foreign::Origin => Reason::Origin,
+        };
+        let problem = Problem::new(Code::Forbidden, foreign.to_string());
+        Box::new(refused(problem, Refusal { reason, is_known: access.knows(request.headers()) }))
+    })
 }
 
-async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
+async fn admitted(site: &Site, mut request: Request, source: &Source, next: Next) -> Response {
+    let prepared = site.terms.access.borrow().prepare_for(request.headers());
+    prepared.await;
     if request.uri().path() == ws::PATH {
         let knock = site.terms.access.borrow().knock(request.headers());
         return match knock {
-            Ok(knock) => next.run(knocking(site, request, knock)).await,
-            Err(problem) => refused(problem),
+            Ok(knock) => {
+                if matches!(knock, Knock::Known(_)) {
+                    source.authorise();
+                }
+                next.run(knocking(site, request, (knock, source.clone()))).await
+            }
+            Err(problem) => refused_key(site, &request, problem),
         };
     }
     let scope = match routes::needs(request.method(), request.extensions().get::<MatchedPath>()) {
@@ -95,30 +117,43 @@ async fn admitted(site: &Site, mut request: Request, next: Next) -> Response {
     let admitted = site.terms.access.borrow().admit(scope, request.headers());
     match admitted {
         Ok(pass) => {
+            source.authorise();
             let extensions = request.extensions_mut();
             extensions.insert(pass.caller.clone());
             extensions.insert(site.runs(&pass));
             extensions.insert(pass.clone());
             until_revoked(site, pass, next.run(request).await)
         }
-        Err(problem) => refused(problem),
+        Err(problem) => refused_key(site, &request, problem),
     }
 }
 
 /// Attaches the identity, as far as it is known, to a request that opens a socket.
-fn knocking(site: &Site, mut request: Request, knock: Knock) -> Request {
+fn knocking(site: &Site, mut request: Request, (knock, source): (Knock, Source)) -> Request {
     let caller = match &knock {
         Knock::Known(pass) => pass.caller.clone(),
         Knock::Unknown => Caller("unknown".to_owned()),
     };
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(site.engine().clone());
-    request.extensions_mut().insert(knock);
+    request.extensions_mut().insert((knock, source));
     request
 }
 
-fn refused(problem: Problem) -> Response {
+/// Refuses a request for its key.
+fn refused_key(site: &Site, request: &Request, problem: Problem) -> Response {
+    let reason = if problem.code() == Code::Unauthorized { Reason::Unauthorized } else { Reason::Forbidden };
+    let mut response =
+        refused(problem, Refusal { reason, is_known: site.terms.access.borrow().knows(request.headers()) });
+    if response.status() == StatusCode::UNAUTHORIZED && request.uri().path() == mcp::PATH {
+        mcp::challenge(site, request.headers(), None, &mut response);
+    }
+    response
+}
+
+fn refused(problem: Problem, refusal: Refusal) -> Response {
     let mut response = problem.into_response();
+    response.extensions_mut().insert(refusal);
     if response.status() == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
@@ -140,7 +175,7 @@ fn until_revoked(site: &Site, pass: Pass, response: Response) -> Response {
     Response::from_parts(head, Body::from_stream(body))
 }
 
-/// Whether a response is a stream of events.
+/// Returns whether a response is a stream of events.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }

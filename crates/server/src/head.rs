@@ -7,9 +7,9 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 
 use crate::problem::{Code, Problem};
 
-/// Maximal bytes of an address.
+/// The maximum number of bytes of an address.
 const ADDRESS_MAX: usize = 16 * 1024;
-/// Maximal bytes of all headers together.
+/// The maximum number of bytes of all headers together.
 const HEADERS_MAX: usize = 64 * 1024;
 /// Headers that may be sent only once: a proxy could read a second one differently.
 const ONCE: [HeaderName; 4] = [HOST, ORIGIN, AUTHORIZATION, CONTENT_TYPE];

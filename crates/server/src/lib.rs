@@ -3,51 +3,71 @@
 //! # Layout, in reading order
 //! - `problem`: the form of a failed request; `head`, `body`, `query`, `response_mode`: parsing
 //!   of the request and of the wanted form of the response
-//! - `listen`: connections and their timeouts; `half_closed`: connections whose client
-//!   has stopped sending
+//! - `listen`: connections and their timeouts; `connections`: the addresses they come from;
+//!   `half_closed`: connections whose client has stopped sending; `unread`: bodies that were not read
 //! - [`access`]: the clients that may connect, and their identity; `door`: the same as
-//!   a layer; `once`: idempotent repetition of requests; `audit`: the log of changes
-//! - `endpoint`: a route, its scope, whose things it is about and its description in one
-//!   value; `routes`: one file of them per resource; `site`: what they work on
+//!   a layer; `refusals`: requests that were refused; `once`: idempotent repetition of
+//!   requests; `audit`: the log of changes
+//! - `endpoint`: a route, its scope, the ownership of its things and its description in one
+//!   value; `routes`: one file of them per resource; `site`: their shared state
 //! - `sse`: frames as server-sent events a client can resume
+//! - `openai`: conversations and runs as models of OpenAI's API
+//! - `offers`: what clients of other protocols are offered
+//! - `mcp`: that as tools of the Model Context Protocol
+//! - `a2a`: that as skills of an A2A agent, with runs and turns as its tasks
 //! - [`ws`]: the same and everything else over one socket
 //! - `assets`: the web UI, in the binary
 
+mod a2a;
 pub mod access;
 mod assets;
 mod audit;
 mod body;
+mod connections;
 mod door;
 mod endpoint;
 mod half_closed;
 mod head;
 mod listen;
+mod mcp;
+mod node_link;
+mod offers;
+pub mod oidc;
 mod once;
+mod openai;
 mod problem;
 mod query;
+mod refusals;
 mod response_mode;
 mod routes;
 mod site;
 mod sse;
+mod unread;
 pub mod ws;
 
 use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::DefaultBodyLimit;
 use axum::{Router, middleware};
 use consort_chat::{self as chats, Chats};
 use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
+use consort_http::outbound;
 use consort_net::network::{Dialling, Network};
-use consort_runtime::engine::{self, Engine};
+use consort_net::share::Share;
+use consort_runtime::engine::{self, Engine, Quota};
+use consort_runtime::hooks::Hook;
+use consort_runtime::schedules::Configured;
+use consort_runtime::webhooks::Webhook;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::{Access, Reach};
+use crate::connections::Connections;
 pub use crate::listen::bind;
 use crate::site::Site;
 
@@ -56,6 +76,9 @@ const LINGER: Duration = Duration::from_secs(3);
 
 /// The default maximum of bytes of a request's body.
 pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+
+/// The default maximum of bytes of an uploaded file.
+pub const MAX_ATTACHMENT_BYTES: usize = 20 * 1024 * 1024;
 
 /// The default time that active runs may take to end when the server stops.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_mins(5);
@@ -69,6 +92,9 @@ pub const DIRECT: [Permission; 3] = [Permission::Safe, Permission::Knowledge, Pe
 /// The time that a starting server looks for unreadable runs before it accepts
 /// requests; the rest is inspected in the background. Enough for some thousand runs.
 const INSPECTION: Duration = Duration::from_millis(500);
+
+/// The time between two looks for attachments that nothing uses any more.
+const ATTACHMENT_SWEEP: Duration = Duration::from_mins(30);
 
 /// A server that does not listen yet.
 pub struct Server {
@@ -85,8 +111,14 @@ pub struct Server {
     pub direct: Vec<Permission>,
     /// The clients that may connect.
     pub access: Access,
-    /// Maximal bytes of a request's body.
+    /// The quotas of owners.
+    pub quotas: Vec<Quota>,
+    /// The addresses of proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// The maximum number of bytes of a request's body.
     pub max_body_bytes: usize,
+    /// The maximum number of bytes of an uploaded file.
+    pub max_attachment_bytes: usize,
     /// The time that active runs may take to end when the server stops.
     pub drain_timeout: Duration,
     /// The time that a client that calls a tool directly waits for its result.
@@ -95,6 +127,20 @@ pub struct Server {
     pub sockets: ws::Sockets,
     /// Other ensembles, and what they may use.
     pub network: Network,
+    /// The schedules of the configuration.
+    pub schedules: Vec<Configured>,
+    /// The programs that are notified of runs.
+    pub webhooks: Vec<Webhook>,
+    /// The addresses that A2A clients may name to be told of their tasks.
+    pub push_reach: outbound::Reach,
+    /// The ways in which other programs begin runs.
+    pub hooks: Vec<Hook>,
+    /// The tools, tasks and workflows that are shared, also with clients of MCP and A2A.
+    pub shares: Vec<Share>,
+    /// The workflows that are shared with clients of MCP and A2A: the name they use, and the workflow's name or id.
+    pub shared_workflows: Vec<(String, String)>,
+    /// The model that answers a chat UI's own prompts over `/v1`; the chat's when absent.
+    pub aux_model: Option<String>,
 }
 
 /// The reason why a server cannot resume unfinished work.
@@ -127,19 +173,33 @@ impl Server {
             catalog,
             chats,
             direct: DIRECT.to_vec(),
-            access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new() },
+            access: Access { reach: Reach::Loopback, origins: Vec::new(), keys: Vec::new(), issuer: None },
+            quotas: Vec::new(),
+            trusted_proxies: Vec::new(),
             max_body_bytes: MAX_BODY_BYTES,
+            max_attachment_bytes: MAX_ATTACHMENT_BYTES,
             drain_timeout: DRAIN_TIMEOUT,
             tool_patience: TOOL_PATIENCE,
             sockets: ws::Sockets::default(),
             network,
+            schedules: Vec::new(),
+            webhooks: Vec::new(),
+            push_reach: outbound::Reach::Public,
+            hooks: Vec::new(),
+            shares: Vec::new(),
+            shared_workflows: Vec::new(),
+            aux_model: None,
         }
     }
 
-    /// The work before a server accepts requests: unfinished runs and chats are resumed,
-    /// and links to peers are opened, which last as long as the returned value.
+    /// Does the work before a server accepts requests: unfinished runs and chats are resumed, and links to peers are
+    /// opened, which last as long as the returned value.
     pub fn opening(&self) -> impl Future<Output = Result<Dialling, OpeningError>> + Send + 'static {
-        let (engine, chats, network) = (self.engine.clone(), self.chats.clone(), self.network.clone());
+        let engine = self.engine.clone();
+        let chats = self.chats.clone();
+        let network = self.network.clone();
+        // Before a run is resumed, which then tells of its questions.
+        engine.announce(self.webhooks.clone(), self.push_reach.clone());
         async move {
             // Damaged runs were logged already.
             let recovery = engine.recover().await?;
@@ -174,10 +234,25 @@ impl Server {
     ) -> io::Result<()> {
         let (opened, open) = watch::channel(());
         let port = listener.local_addr()?.port();
+        let connections = Connections::new(&self.trusted_proxies);
+        // Webhooks are told of turns too, which routes never reach.
+        let everything = self.engine.clone();
         let site = Arc::new(Site::new(self, port, open.clone(), terms));
         let seams = site.engine().seams();
-        let sweeping = once::sweep(seams.log.clone(), seams.clock);
+        let log = seams.log.clone();
+        let clock = seams.clock;
+        let sweeping = everything.clone().on_duty("answers", move || once::sweep(log.clone(), clock));
         let inspecting = inspect(site.engine().clone());
+        let scheduling = {
+            let schedules = site.schedules.clone();
+            let since = clock.now();
+            let driving = everything.clone().on_duty("schedules", move || schedules.clone().drive(since));
+            after_start(site.terms.started.clone(), driving)
+        };
+        let announcing = after_start(site.terms.started.clone(), site.outbox.clone().drive(everything));
+        let chats = site.server.chats.clone();
+        let linking = node_link::dial_all(site.engine().clone());
+        let sweeping_attachments = sweep_attachments(site.clone());
         let ending = site.clone();
         let lingering = async move {
             tokio::select! {
@@ -190,13 +265,30 @@ impl Server {
             tokio::time::sleep(LINGER).await;
         };
         tokio::select! {
-            () = async { listen::listen(listener, router(site.clone()), open).await; site.talking.closed().await } => {}
+            () = async { listen::listen(listener, &site, connections).await; site.talking.closed().await } => {}
             () = lingering => {}
             never = sweeping => match never {},
+            never = sweeping_attachments => match never {},
             never = inspecting => match never {},
+            never = scheduling => match never {},
+            never = announcing => match never {},
+            never = chats.sweep() => match never {},
+            never = linking => match never {},
         }
         site.keys.stop();
         Ok(())
+    }
+}
+
+/// Erases attachments that nothing has used for a day, when the server starts and from time to time.
+async fn sweep_attachments(site: Arc<Site>) -> Infallible {
+    loop {
+        match site.engine().attachments().sweep(site.now()).await {
+            Ok(0) => {}
+            Ok(erased) => tracing::info!(erased, "erased attachments that nothing used"),
+            Err(error) => tracing::warn!(%error, "cannot erase attachments that nothing uses"),
+        }
+        tokio::time::sleep(ATTACHMENT_SWEEP).await;
     }
 }
 
@@ -208,6 +300,16 @@ async fn inspect(engine: Engine) -> Infallible {
     std::future::pending().await
 }
 
+/// Does a work that never ends, once unfinished runs have been resumed.
+async fn after_start(mut started: watch::Receiver<bool>, work: impl Future<Output = Infallible>) -> Infallible {
+    let has_started = started.wait_for(|started| *started).await.is_ok();
+    if !has_started {
+        // The server ends before it has started.
+        std::future::pending::<()>().await;
+    }
+    work.await
+}
+
 fn router(site: Arc<Site>) -> Router {
     routes::all()
         // Inside the layer that stores responses, so that these have their body, and outside
@@ -215,11 +317,11 @@ fn router(site: Arc<Site>) -> Router {
         .layer(middleware::from_fn(problem::attach_problem_body))
         .layer(middleware::from_fn(audit::layer))
         .layer(middleware::from_fn_with_state(site.clone(), once::layer))
-        .layer(DefaultBodyLimit::max(site.server.max_body_bytes))
         .layer(middleware::from_fn_with_state(site.clone(), door::guard))
         .fallback_service(pages(&site))
         .layer(middleware::from_fn_with_state(site.clone(), routes::metrics::counted))
         .layer(middleware::from_fn(problem::attach_problem_body))
+        .layer(middleware::from_fn(unread::layer))
         .with_state(site)
 }
 

@@ -2,22 +2,26 @@
 //! slower client is cut off, so that an idle connection cannot occupy a slot.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, ToSocketAddrs};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
+use crate::connections::{Connection, Connections};
 use crate::half_closed::HalfClosed;
-use crate::site::closed;
+use crate::router;
+use crate::site::Site;
 
-/// Connections at once, streams included; more wait until one has ended.
-const CONNECTIONS_MAX: usize = 16_384;
 /// Connections that may wait to be accepted, as far as the system allows: many clients
 /// that reconnect at once are not refused.
 const WAITING_MAX: u32 = 4096;
@@ -41,30 +45,36 @@ pub async fn bind(address: impl ToSocketAddrs) -> io::Result<TcpListener> {
     Err(refused)
 }
 
-/// Serves until `open` closes; then returns when every connection has ended.
-pub(crate) async fn listen(listener: TcpListener, router: Router, open: watch::Receiver<()>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-    let mut connections = JoinSet::new();
-    let mut closing = std::pin::pin!(closed(open.clone()));
+/// Serves until the server is asked to stop; then returns when every connection has ended.
+pub(crate) async fn listen(listener: TcpListener, site: &Arc<Site>, connections: Arc<Connections>) {
+    let router = router(site.clone());
+    let mut open = JoinSet::new();
+    let mut closing = std::pin::pin!(site.closed());
     loop {
         tokio::select! {
             () = &mut closing => break,
-            Some(_ended) = connections.join_next() => {}
-            (socket, place) = accept(&listener, &room) => {
-                connections.spawn(converse(socket, router.clone(), open.clone(), place));
+            Some(_ended) = open.join_next() => {}
+            (socket, from, place) = accept(&listener, &connections) => {
+                match connections.open(from, place) {
+                    Some(connection) => {
+                        open.spawn(converse(socket, Arc::new(connection), router.clone(), site.closed()));
+                    }
+                    None => site.refusals.note_connection(from.ip()),
+                }
             }
         }
     }
     drop(listener);
-    while connections.join_next().await.is_some() {}
+    while open.join_next().await.is_some() {}
 }
 
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // The semaphore is never closed, so a permit is always granted in the end.
-    let place = room.clone().acquire_owned().await.ok();
+type Accepted = (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>);
+
+async fn accept(listener: &TcpListener, connections: &Connections) -> Accepted {
+    let place = connections.place().await;
     loop {
         match listener.accept().await {
-            Ok((socket, _)) => return (socket, place),
+            Ok((socket, from)) => return (socket, from, place),
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "cannot accept a connection");
@@ -74,7 +84,7 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> (TcpStream, Op
     }
 }
 
-/// Whether an error concerns one connection that was gone before it was accepted.
+/// Returns whether an error concerns one connection that was gone before it was accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     [ConnectionAborted, ConnectionRefused, ConnectionReset].contains(&error.kind())
@@ -82,19 +92,28 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 /// Serves the requests of one connection, one after the other. When the server stops,
 /// the current one is the last.
-async fn converse(socket: TcpStream, router: Router, open: watch::Receiver<()>, _place: Option<OwnedSemaphorePermit>) {
+async fn converse(
+    socket: TcpStream,
+    connection: Arc<Connection>,
+    router: Router,
+    closed: impl Future<Output = ()> + Send + 'static,
+) {
     // Frames are small, and a client waits for each.
     let _slower = socket.set_nodelay(true);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
-    let connection =
-        http.serve_connection(TokioIo::new(HalfClosed::new(socket)), TowerToHyperService::new(router)).with_upgrades();
-    let mut connection = std::pin::pin!(connection);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(connection.clone());
+        router.call(request)
+    });
+    let served = http.serve_connection(TokioIo::new(HalfClosed::new(socket)), service).with_upgrades();
+    let mut served = std::pin::pin!(served);
     let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = closed(open) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+        ended = &mut served => ended,
+        () = closed => {
+            served.as_mut().graceful_shutdown();
+            served.await
         }
     };
     if let Err(error) = ended {

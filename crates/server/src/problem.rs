@@ -1,12 +1,12 @@
-//! What a failed request looks like: RFC 9457, with a code for programs and
-//! the request's id. Whatever fails, here or in the framework, is dressed in
-//! one place, so no route can forget it.
+//! The body of a failed request: problem details (RFC 9457) with a code for programs and the request's id. A middleware
+//! writes it for every failure, of a handler or of the framework, so no route can forget it.
 
 mod code;
 
 pub(crate) use self::code::Code;
 
 use axum::extract::Request;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
@@ -18,25 +18,28 @@ use consort_core::gate::ReviewOutcome;
 use consort_core::mistake::{self, Mistake};
 use consort_core::status::Status;
 use consort_log as log;
-use consort_runtime::engine;
-use consort_tools::collections;
+use consort_runtime::engine::{self, DirectError, InstructError};
+use consort_tools::{attachments, collections};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use tracing::{Instrument, Span, field};
 
+use crate::a2a;
+use crate::openai::{self, OpenAiError};
+
 /// The header that names a request.
 pub(crate) const REQUEST_ID: &str = "x-request-id";
 /// Bytes of a name that is taken over from a client at most.
 const ID_MAX: usize = 64;
-/// What a written problem is.
+/// The media type of a problem.
 const PROBLEM: &str = "application/problem+json";
-/// What any other answer for programs is.
+/// The media type of any other answer for programs.
 const JSON: &str = "application/json";
-/// How long a client should wait when there is no room.
+/// The time that a client should wait when there is no room.
 const RETRY_AFTER_MS: u64 = 5_000;
 
-/// A status, a code for programs, words for people, and what belongs to it.
+/// A problem: a status, a code for programs, a message for people, and further fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -46,17 +49,17 @@ pub(crate) struct Problem {
     more: Box<More>,
 }
 
-/// What belongs to some codes.
+/// The fields that belong to some codes.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct More {
     /// When to try again; also the header `Retry-After`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after_ms: Option<u64>,
-    /// Where the run stands, when that is why.
+    /// The status of the run, when it is the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run_status: Option<Status>,
-    /// What was decided before.
+    /// The decision that was made before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decision: Option<String>,
     /// The turn that runs.
@@ -68,6 +71,17 @@ pub(crate) struct More {
     /// The version there is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<u64>,
+    /// The field that is wrong, where it is reported separately from the message.
+    #[serde(skip)]
+    pub(crate) param: Option<String>,
+}
+
+impl More {
+    /// Returns the field that is wrong: the one that was named, else that of the first mistake.
+    pub(crate) fn param(&self) -> Option<&str> {
+        let place = || self.mistakes.first().map(|mistake| mistake.place.as_str());
+        self.param.as_deref().or_else(place).filter(|place| !place.is_empty())
+    }
 }
 
 /// Something that is wrong with a request.
@@ -80,7 +94,7 @@ pub(crate) struct WrittenMistake {
     message: String,
 }
 
-/// What went wrong: RFC 9457, with a code for programs. More fields may belong to a code.
+/// A problem: RFC 9457, with a code for programs. Some codes have further fields.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Problem")]
@@ -105,52 +119,58 @@ impl Problem {
         Problem::at(code.status(), code, message)
     }
 
-    /// A problem with a status that says more than the usual one of its code.
+    /// Creates a problem with another status than the default of its code.
     pub(crate) fn at(status: StatusCode, code: Code, message: impl Into<String>) -> Problem {
         Problem { status, code, message: message.into(), more: Box::default() }
+    }
+
+    /// Returns the problem of a request that is no WebSocket, where only those are served.
+    pub(crate) fn no_socket(path: &str, rejection: &WebSocketUpgradeRejection) -> Problem {
+        let message = format!("{path} is for WebSockets: {}", rejection.body_text());
+        Problem::at(rejection.status(), Code::BadRequest, message)
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Problem {
         Problem::new(Code::BadRequest, message)
     }
 
-    /// The same problem with what belongs to it.
+    /// Returns the problem with the fields that belong to its code.
     pub(crate) fn with(self, more: More) -> Problem {
         Problem { more: Box::new(more), ..self }
     }
 
-    /// The same problem with when to try again.
+    /// Returns the problem with the time to try again.
     pub(crate) fn retried_after(mut self, wait_ms: u64) -> Problem {
         self.more.retry_after_ms = Some(wait_ms);
         self
     }
 
-    /// The same problem in other words.
+    /// Returns the problem with another message.
     pub(crate) fn saying(self, message: &str) -> Problem {
         Problem { message: message.to_owned(), ..self }
     }
 
-    /// The code for programs.
+    /// Returns the code for programs.
     pub(crate) fn code(&self) -> Code {
         self.code
     }
 
-    /// The words for people.
+    /// Returns the message for people.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What belongs to it.
+    /// Returns the fields that belong to its code.
     pub(crate) fn more(&self) -> &More {
         &self.more
     }
 
-    #[cfg(test)]
+    /// Returns the status it is answered with.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// What there is to say about an answer that says nothing itself.
+    /// Returns the problem for a response that has a status only.
     fn of(status: StatusCode, (method, uri): &(Method, Uri)) -> Problem {
         let path = uri.path();
         let reason = || status.canonical_reason().unwrap_or("it did not work").to_owned();
@@ -192,12 +212,12 @@ impl IntoResponse for Problem {
     }
 }
 
-/// What a request is called, in its answer and in the log.
+/// The id of a request, in its answer and in the log.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestId(pub(crate) HeaderValue);
 
 impl RequestId {
-    /// The name it came with, if that is a plain one, or a new one.
+    /// Returns the id that the request came with, if it is a plain one, or a new one.
     fn of(request: &Request) -> RequestId {
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
         let is_plain = |id: &&HeaderValue| (1..=ID_MAX).contains(&id.len()) && id.as_bytes().iter().all(plain);
@@ -239,10 +259,18 @@ fn written(mut response: Response, id: &str, asked: &(Method, Uri)) -> Response 
     if problem.status.is_server_error() {
         tracing::error!(request = id, code = problem.code.word(), message = problem.message, "a request failed");
     }
-    *response.body_mut() = json!(problem.written(id)).to_string().into();
+    let path = asked.1.path();
+    let (body, kind) = if openai::is_path(path) {
+        (json!(OpenAiError::of(&problem)), JSON)
+    } else if let Some(told) = a2a::told(path, &problem) {
+        (told, JSON)
+    } else {
+        (json!(problem.written(id)), PROBLEM)
+    };
+    *response.body_mut() = body.to_string().into();
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     if let Some(wait_ms) = problem.more.retry_after_ms {
         headers.insert(RETRY_AFTER, wait_ms.div_ceil(1000).into());
     }
@@ -261,8 +289,15 @@ impl From<engine::Error> for Problem {
         match error {
             engine::Error::Refused(refused) => Problem::refused(refused, message),
             engine::Error::Fork(refused) => Problem::not_forked(refused, message),
+            engine::Error::Mistakes(mistakes) => mistakes.into(),
             engine::Error::NotFound(_) => Problem::new(Code::RunNotFound, message),
             engine::Error::Busy { .. } => Problem::new(Code::ConcurrencyLimit, message).retried_after(RETRY_AFTER_MS),
+            engine::Error::OwnerBusy { .. } => {
+                Problem::new(Code::ConcurrencyLimit, message).retried_after(RETRY_AFTER_MS)
+            }
+            engine::Error::OwnerSpent { retry_ms, .. } => {
+                Problem::new(Code::QuotaExceeded, message).retried_after(retry_ms)
+            }
             engine::Error::Draining => Problem::new(Code::Draining, message),
             engine::Error::NotOwned(_) | engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }) => {
                 Problem::new(Code::Unavailable, message)
@@ -275,6 +310,28 @@ impl From<engine::Error> for Problem {
                 Problem::new(Code::StorageDamaged, message)
             }
         }
+    }
+}
+
+impl From<InstructError> for Problem {
+    fn from(error: InstructError) -> Problem {
+        match error {
+            InstructError::NoneActive | InstructError::NoFallback(_) => Problem::bad_request(error.to_string()),
+            InstructError::Model(mistake) => mistake.into(),
+            InstructError::Refused { run, error } => Problem::of_run(&run, error),
+            InstructError::Engine(error) => error.into(),
+        }
+    }
+}
+
+impl From<DirectError> for Problem {
+    fn from(error: DirectError) -> Problem {
+        let code = match error {
+            DirectError::NoTools => Code::NotConfigured,
+            DirectError::Unknown(_) => Code::ToolNotFound,
+            DirectError::AsksPerson(_) | DirectError::Class(_) => Code::Forbidden,
+        };
+        Problem::new(code, error.to_string())
     }
 }
 
@@ -296,7 +353,7 @@ impl From<chats::Error> for Problem {
 }
 
 impl Problem {
-    /// What came of asking a run for something, by its name.
+    /// Returns the problem for an error of a request about a run; the message names the run.
     pub(crate) fn of_run(run: &str, error: engine::Error) -> Problem {
         let ended = if let engine::Error::Refused(Refused::Ended { status }) = &error { Some(*status) } else { None };
         let problem = Problem::from(error);
@@ -304,7 +361,7 @@ impl Problem {
         Problem { message: message.unwrap_or(problem.message), ..problem }
     }
 
-    /// A review that nobody waits for any more, and what holds.
+    /// Creates the problem for a review that is decided already, with its outcome.
     pub(crate) fn resolved(review: &str, verdict: ReviewOutcome) -> Problem {
         let message = format!("Review {review} already resolved");
         Problem::new(Code::ReviewResolved, message)
@@ -332,15 +389,29 @@ impl Problem {
             Refused::Answered { answer } => (Code::ApprovalResolved, decided(answer.word())),
             Refused::NoApproval => (Code::ApprovalNotFound, More::default()),
             Refused::NoReview => (Code::ReviewNotFound, More::default()),
-            Refused::Unfit(_) => (Code::InvalidInput, More::default()),
-            Refused::NoTarget { .. } => (Code::BadRequest, More::default()),
+            Refused::Unfit(_) | Refused::UnfitArguments(_) => (Code::InvalidInput, More::default()),
+            Refused::NoTarget { .. } | Refused::NotRaised(_) => (Code::BadRequest, More::default()),
             Refused::Unpriced(_) => (Code::InvalidModel, More::default()),
         };
         Problem::new(code, message).with(more)
     }
 }
 
-/// The first mistake gives the code; all of them are told.
+impl From<attachments::Error> for Problem {
+    fn from(error: attachments::Error) -> Problem {
+        let message = error.to_string();
+        match error {
+            attachments::Error::Empty => Problem::bad_request(message),
+            attachments::Error::Unsupported(_) => Problem::new(Code::UnsupportedMediaType, message),
+            attachments::Error::Unknown(_) => Problem::new(Code::AttachmentNotFound, message),
+            attachments::Error::Used { .. } => Problem::new(Code::AttachmentUsed, message),
+            attachments::Error::TooMany => Problem::new(Code::LimitReached, message),
+            attachments::Error::Log(error) => engine::Error::Log(error).into(),
+        }
+    }
+}
+
+/// The first mistake gives the code; all of them are listed.
 impl From<collections::Error> for Problem {
     fn from(error: collections::Error) -> Problem {
         let message = error.to_string();
@@ -349,6 +420,9 @@ impl From<collections::Error> for Problem {
             collections::Error::Exists(_) => Problem::new(Code::CollectionExists, message),
             collections::Error::TooMany => Problem::new(Code::LimitReached, message),
             collections::Error::Unknown { .. } => Problem::new(Code::CollectionNotFound, message),
+            collections::Error::NoDocument { .. } => Problem::new(Code::DocumentNotFound, message),
+            collections::Error::Unsupported(_) => Problem::new(Code::UnsupportedMediaType, message),
+            collections::Error::Busy => Problem::new(Code::Unavailable, message).retried_after(RETRY_AFTER_MS),
             collections::Error::Log(error) => engine::Error::Log(error).into(),
         }
     }

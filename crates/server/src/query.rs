@@ -1,5 +1,4 @@
-//! What stands behind the question mark. Keys may repeat, so it is read here
-//! and not into a struct.
+//! The query of an address. Keys may repeat, so it is read here and not into a struct.
 
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
@@ -11,17 +10,17 @@ use schemars::JsonSchema;
 
 use crate::problem::Problem;
 
-/// What is listed at once at most, and unless told.
+/// The highest and the default number of rows of a page.
 const LIMIT_MAX: usize = 500;
 const LIMIT: usize = 50;
 
 /// The part of a list that is wanted.
 #[derive(Clone, Copy, Debug, JsonSchema)]
 pub(crate) struct Page {
-    /// How many at most.
+    /// The maximum number of results.
     #[schemars(with = "Option<usize>", range(min = 1, max = LIMIT_MAX), extend("default" = LIMIT))]
     pub(crate) limit: usize,
-    /// How many to pass over.
+    /// The number of results to skip.
     #[schemars(with = "Option<usize>", extend("default" = 0))]
     pub(crate) offset: usize,
 }
@@ -43,30 +42,41 @@ impl Pairs {
         Pairs(pairs)
     }
 
-    /// Every value of a key.
+    /// Returns every value of a key.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first value of a key.
+    /// Returns the first value of a key.
     pub(crate) fn first(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// Which part of a list is wanted.
+    /// Returns the first value of a key that is written in any case.
+    pub(crate) fn any_case(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the pairs.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Returns the part of a list that is asked for.
     pub(crate) fn page(&self) -> Result<Page, Problem> {
         let offset = self.number("offset", 0..=usize::MAX, 0)?;
         Ok(Page { offset, limit: self.number("limit", 1..=LIMIT_MAX, LIMIT)? })
     }
 
-    /// A whole number within a range.
+    /// Returns a whole number within a range.
     pub(crate) fn number<T>(&self, name: &str, range: RangeInclusive<T>, default: T) -> Result<T, Problem>
     where
         T: FromStr + PartialOrd + std::fmt::Display,
     {
         let Some(given) = self.first(name) else { return Ok(default) };
         let wrong = || {
-            let (least, most) = (range.start(), range.end());
+            let least = range.start();
+            let most = range.end();
             Problem::bad_request(format!("`{name}` must be a whole number from {least} to {most}, not '{given}'"))
         };
         given.parse().ok().filter(|number| range.contains(number)).ok_or_else(wrong)

@@ -38,7 +38,7 @@ impl ResponseMode {
     }
 }
 
-/// Whether the client accepts this media type by name.
+/// Returns whether the client accepts this media type by name.
 pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let accepted = headers.get_all(ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     let mut types = accepted.flat_map(|value| value.split(',')).map(|one| one.split(';').next().unwrap_or_default());

@@ -2,18 +2,27 @@
 //! [`Site::runs`]. The engine that everything else is asked of sees none.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use consort_core::compile::Catalog;
 use consort_core::id::Millis;
-use consort_core::own_tool::OwnTool;
+use consort_core::nested;
 use consort_core::owner::Sight;
 use consort_core::spec::Kind;
 use consort_runtime::engine::Engine;
+use consort_runtime::hooks::Hooks;
+use consort_runtime::schedules::Schedules;
+use consort_runtime::start::Starter;
+use consort_runtime::webhooks::outbox::Outbox;
 use consort_runtime::workflows::Workflows;
+use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::access::Pass;
+use crate::mcp::Calls;
 use crate::once::Keys;
+use crate::problem::Problem;
+use crate::refusals::Refusals;
 use crate::{Server, Terms, ws};
 
 /// Notices buffered for sockets that are busy: there are a few in a minute.
@@ -24,7 +33,17 @@ pub(crate) struct Site {
     pub(crate) server: Server,
     /// The engine with the runs of all owners.
     runs: Engine,
+    /// Runs of the ensemble and of saved workflows.
+    pub(crate) starter: Starter,
+    /// Runs that begin when they are due.
+    pub(crate) schedules: Schedules,
+    /// Runs that other programs begin.
+    pub(crate) hooks: Hooks,
+    /// The deliveries to webhooks.
+    pub(crate) outbox: Outbox,
     pub(crate) port: u16,
+    /// When it began to listen.
+    pub(crate) started_at: Millis,
     /// Notified when a client asks the server to stop.
     pub(crate) drain: Notify,
     /// Closed when the server is about to stop: streams end then.
@@ -32,8 +51,12 @@ pub(crate) struct Site {
     pub(crate) terms: Terms,
     /// A clone for every open stream.
     pub(crate) streams: Arc<()>,
+    /// The clients that were refused.
+    pub(crate) refusals: Refusals,
     /// The idempotency keys that are in use at the moment.
     pub(crate) keys: Keys,
+    /// The calls over MCP that can be cancelled by another message.
+    pub(crate) mcp_calls: Calls,
     /// Notices for sockets that concern no single run.
     pub(crate) notices: broadcast::Sender<ws::Notice>,
     /// The summaries of ended runs that late clients get.
@@ -46,9 +69,17 @@ impl Site {
     pub(crate) fn new(server: Server, port: u16, open: watch::Receiver<()>, terms: Terms) -> Site {
         // Turns of chats and work for peers must not be reachable by guessing their ids.
         let runs = server.engine.only(Kind::Run);
+        runs.limit_owners(server.quotas.clone());
         let engine = runs.seen_with(Sight::Nothing);
+        let starter = Starter::new(&runs, &server.ensemble, &server.catalog);
         Site {
+            refusals: Refusals::new(engine.meters().clone()),
+            schedules: Schedules::new(starter.clone(), server.schedules.clone()),
+            hooks: Hooks::new(starter.clone(), server.hooks.clone()),
+            outbox: runs.announce(server.webhooks.clone(), server.push_reach.clone()),
+            started_at: engine.seams().clock.now(),
             server: Server { engine, ..server },
+            starter,
             runs,
             port,
             drain: Notify::new(),
@@ -56,6 +87,7 @@ impl Site {
             terms,
             streams: Arc::default(),
             keys: Keys::default(),
+            mcp_calls: Calls::default(),
             notices: broadcast::Sender::new(NOTICES_MAX),
             traces: ws::Traces::default(),
             talking: watch::Sender::new(()),
@@ -80,10 +112,17 @@ impl Site {
     /// Returns when the owner of this pass would not be admitted any more.
     pub(crate) fn revoked(&self, pass: Pass) -> impl Future<Output = ()> + Send + 'static {
         let mut access = self.terms.access.clone();
+        let left = pass.until().map(|until| until.duration_since(SystemTime::now()).unwrap_or_default());
         async move {
-            if access.wait_for(|access| !access.honours(&pass)).await.is_err() {
-                // Access cannot change any more.
-                std::future::pending().await
+            let changed = async {
+                if access.wait_for(|access| !access.honours(&pass)).await.is_err() {
+                    // Access cannot change any more.
+                    std::future::pending().await
+                }
+            };
+            match left {
+                Some(left) => drop(tokio::time::timeout(left, changed).await),
+                None => changed.await,
             }
         }
     }
@@ -96,12 +135,16 @@ impl Site {
         self.engine().seams().clock.now()
     }
 
+    /// Returns the catalog for a request, with the saved workflows that its tasks name.
+    pub(crate) async fn catalog_for(&self, request: &Value) -> Result<Catalog, Problem> {
+        let wanted = nested::wanted(request, &self.server.ensemble);
+        let workflows = self.workflows().for_catalog(wanted).await?;
+        Ok(Catalog { workflows, ..self.catalog() })
+    }
+
     /// Returns the catalog that requests can choose from at this moment.
     pub(crate) fn catalog(&self) -> Catalog {
-        let (mut catalog, tools) = (self.server.catalog.clone(), &self.engine().seams().tools);
-        let stored = tools.get(OwnTool::SearchCollections.name()).cloned();
-        catalog.tools.extend(tools.live().chain(stored).map(|tool| tool.info().clone()));
-        catalog
+        self.starter.catalog()
     }
 }
 

@@ -3,6 +3,9 @@
 //! stream ends with the run's result, or when the server stops.
 
 use std::convert::Infallible;
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -10,13 +13,16 @@ use axum::response::{IntoResponse, Response};
 use consort_chat::Numbered;
 use consort_log::{self as log, Seq};
 use consort_runtime::ring::Frame;
-use futures::StreamExt;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
 
 use crate::Site;
 use crate::problem::Problem;
 use crate::query::Pairs;
 use crate::ws::answer::{Answer, Failure};
+
+/// The comment that ends a stream when the server stops.
+const RECONNECT: &str = "reconnect";
 
 /// The frames that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +58,11 @@ pub(crate) fn first(pairs: &Pairs, headers: &HeaderMap) -> Result<Seq, Problem> 
 /// Returns a stream of frames as a response.
 pub(crate) fn sse(site: &Site, frames: BoxStream<'static, Result<Frame, log::Error>>, filter: Filter) -> Response {
     let counted = site.streams.clone();
-    let events = frames.take_until(site.closed()).filter_map(move |frame| {
+    let events = move |frame| {
         let _counted = &counted;
-        std::future::ready(event(frame, &filter).map(Ok::<_, Infallible>))
-    });
-    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+        event(frame, &filter)
+    };
+    response(site, frames, events)
 }
 
 /// Returns a thread's frames as a response; `id` is their number in the thread.
@@ -66,10 +72,26 @@ pub(crate) fn chat_sse(
     filter: Filter,
 ) -> Response {
     let counted = site.streams.clone();
-    let events = frames.take_until(site.closed()).filter_map(move |frame| {
+    let events = move |frame| {
         let _counted = &counted;
-        std::future::ready(chat_event(frame, &filter).map(Ok::<_, Infallible>))
-    });
+        chat_event(frame, &filter)
+    };
+    response(site, frames, events)
+}
+
+/// Returns the events of frames until they end, or until the server stops: then the last line asks the client
+/// to connect again.
+fn response<F: Send + 'static>(
+    site: &Site,
+    frames: BoxStream<'static, F>,
+    mut event: impl FnMut(F) -> Option<Event> + Send + 'static,
+) -> Response {
+    let stops = Arc::new(AtomicBool::new(false));
+    let stopped = stops.clone();
+    let closed = site.closed().inspect(move |()| stops.store(true, Ordering::Release));
+    let events = frames.take_until(closed).filter_map(move |frame| ready(event(frame)));
+    let goodbye = async move { stopped.load(Ordering::Acquire).then(|| Event::default().comment(RECONNECT)) };
+    let events = events.chain(stream::once(goodbye).filter_map(ready)).map(Ok::<_, Infallible>);
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 

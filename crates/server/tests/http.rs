@@ -1,11 +1,17 @@
 //! The API through real sockets.
 
 #[cfg(test)]
+mod a2a;
+#[cfg(test)]
 mod again;
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod attachments;
+#[cfg(test)]
 mod bombs;
+#[cfg(test)]
+mod branches;
 #[cfg(test)]
 mod chat;
 #[cfg(test)]
@@ -13,11 +19,23 @@ mod client;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod drain;
+#[cfg(test)]
+mod hooks;
 #[cfg(test)]
 mod made_up;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
+mod nodes;
+#[cfg(test)]
+mod oidc;
+#[cfg(test)]
 mod once;
+#[cfg(test)]
+mod openai;
 #[cfg(test)]
 mod operations;
 #[cfg(test)]
@@ -27,13 +45,25 @@ mod owners;
 #[cfg(test)]
 mod pages;
 #[cfg(test)]
+mod quotas;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
 mod room;
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
+mod search;
+#[cfg(test)]
 mod silence;
+#[cfg(test)]
+mod small_print;
 #[cfg(test)]
 mod traces;
 #[cfg(test)]
 mod tracing;
+#[cfg(test)]
+mod webhooks;
 #[cfg(test)]
 mod words;
 #[cfg(test)]
@@ -67,7 +97,7 @@ async fn talking() -> Here {
     start(server(engine(says("done"), Capacity::UNLIMITED), vec![task("a"), task("b")])).await
 }
 
-/// A run that has ended, by its id.
+/// Completes a run; returns its id.
 #[cfg(test)]
 async fn ended(here: &Here) -> String {
     let answer = here.post_with("/api/runs", "Prefer: wait=30", json!({ "inputs": { "topic": "x" } })).await;
@@ -75,7 +105,7 @@ async fn ended(here: &Here) -> String {
     answer.json()["runId"].as_str().unwrap().to_owned()
 }
 
-/// A run whose first task waits for a person, and the review.
+/// Starts a run whose first task waits for a person; returns the server, the run and the review.
 #[cfg(test)]
 async fn reviewed() -> (Here, String, String) {
     let careful = Draft { review: Some(ReviewRule::Required), ..task("a") };
@@ -90,7 +120,7 @@ async fn reviewed() -> (Here, String, String) {
     }
 }
 
-/// A server with room for one run, which never ends, and one that waits.
+/// Starts a server with room for one run, which never ends, and a second run that waits.
 #[cfg(test)]
 async fn busy() -> (Here, String) {
     let model = ScriptedModel::new().otherwise(Line::new().hangs());
@@ -253,6 +283,22 @@ async fn a_run_is_steered_while_it_lasts_and_refuses_everything_afterwards() {
     assert_eq!(here.get(&format!("/api/runs/{run}")).await.json()["paused"], true);
     assert_eq!(here.post(&verb("resume"), json!({})).await.json()["status"], "RESUMED");
     assert_eq!(here.post(&verb("cancel"), json!({ "mode": "later" })).await.status, 400);
+    assert_eq!(here.post(&verb("give-up"), json!({ "task": "nobody" })).await.problem().0, 400);
+    for (body, word) in [
+        (json!({}), "maxTotalTokens"),
+        (json!({ "maxTotalTokens": "many" }), "whole number"),
+        (json!({ "maxCostUsd": -1 }), "above 0"),
+        (json!({ "maxTotalTokens": 9 }), "no limit"),
+    ] {
+        let answer = here.post(&verb("budget"), body).await;
+        assert_eq!(answer.problem(), (400, "BAD_REQUEST".to_owned()));
+        assert!(answer.json()["message"].as_str().unwrap().contains(word), "{answer:?}");
+    }
+    assert_eq!(
+        here.post(&verb("give-up"), json!({})).await.problem(),
+        (409, "CONFLICT".to_owned()),
+        "no model is asked"
+    );
 
     let decide = format!("/api/reviews/{review}");
     assert_eq!(here.post(&decide, json!({ "decision": "EDIT" })).await.status, 400);
@@ -262,7 +308,7 @@ async fn a_run_is_steered_while_it_lasts_and_refuses_everything_afterwards() {
     assert_eq!((late.problem().1.as_str(), &late.json()["decision"]), ("REVIEW_RESOLVED", &json!("EDIT")));
     here.get(&format!("/api/runs/{run}/events")).await;
     assert_eq!(here.get(&format!("/api/runs/{run}")).await.json()["tasks"][0]["output"], "better");
-    for verb in ["cancel", "pause", "resume", "inject"].map(verb) {
+    for verb in ["cancel", "pause", "resume", "inject", "give-up", "budget"].map(verb) {
         // Also when something is wrong with the request.
         assert_eq!(here.post(&verb, json!({ "mode": "later" })).await.problem(), (409, "RUN_COMPLETED".to_owned()));
     }
@@ -309,11 +355,13 @@ async fn a_request_sent_again_with_its_key_gets_the_first_run_even_on_a_full_ser
 #[tokio::test]
 async fn a_queued_run_keeps_its_place_when_the_server_starts_again() {
     let log = Arc::new(MemoryLog::default());
-    let (small, silent) = (Capacity { running: 1, queued: 1 }, ScriptedModel::new().otherwise(Line::new().hangs()));
+    let small = Capacity { running: 1, queued: 1 };
+    let silent = ScriptedModel::new().otherwise(Line::new().hangs());
     let first = engine_over(log.clone(), silent.clone(), small);
     let here = start(server(first.clone(), vec![task("a")])).await;
     let submit = || here.post("/api/runs", json!({ "inputs": { "topic": "x" } }));
-    let (_, queued) = (submit().await, submit().await.json()["runId"].as_str().unwrap().to_owned());
+    let _ = submit().await;
+    let queued = submit().await.json()["runId"].as_str().unwrap().to_owned();
     drop(here);
     first.stop().await;
     let second = engine_over(log, silent, small);
@@ -345,7 +393,7 @@ async fn a_direct_call_waits_for_the_tools_lock_and_no_longer_than_its_caller_do
     let gate = Arc::new(Notify::new());
     let door = ScriptedTool::new("door").locks("door").waits(&gate).answers("through");
     let mut hasty = server(engine_with(Arc::default(), says("x"), door.clone(), Capacity::UNLIMITED), vec![task("a")]);
-    hasty.tool_patience = Duration::from_millis(200);
+    hasty.tool_patience = Duration::from_secs(5);
     let here = start(hasty).await;
     let enter = || here.post("/api/tools/door/invoke", json!({ "input": "x" }));
     let (one, two) = tokio::join!(enter(), enter());
@@ -440,7 +488,8 @@ async fn a_page_of_an_allowed_origin_may_send_whatever_is_described() {
     let asked = "OPTIONS /api/workflows/x HTTP/1.1\r\nHost: localhost\r\nAccess-Control-Request-Method: PUT";
     let answer = here.send(&format!("{asked}\r\nOrigin: http://localhost:1"), b"").await;
     let listed = |name: &str| answer.header(name).unwrap().split(", ").map(str::to_lowercase).collect::<Vec<_>>();
-    let (methods, headers) = (listed("access-control-allow-methods"), listed("access-control-allow-headers"));
+    let methods = listed("access-control-allow-methods");
+    let headers = listed("access-control-allow-headers");
     for method in openapi["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().keys()) {
         assert!(methods.contains(method), "{method} is not among {methods:?}");
     }

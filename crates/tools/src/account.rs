@@ -13,6 +13,9 @@ use consort_core::reach::Provider;
 use consort_core::spec::Origin;
 use tokio::sync::watch;
 
+/// The maximum number of pictures of one call: all of them are sent with every question from then on.
+const PICTURES_MAX: usize = 8;
+
 /// The context of a call: the origin of its run, the limits
 /// of the call, and its reports. Clones share the reports.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +36,16 @@ pub struct Account {
     stop: Option<watch::Receiver<bool>>,
     progress: watch::Sender<Option<Progress>>,
     changes: watch::Sender<Vec<FileChange>>,
+    pictures: watch::Sender<Vec<Picture>>,
+}
+
+/// A picture that a call shows beside its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The type of the picture, as its tool says.
+    pub media_type: String,
+    /// The bytes of the picture.
+    pub bytes: Vec<u8>,
 }
 
 /// The progress of a call, as reported by the one who performs it.
@@ -93,6 +106,20 @@ impl Account {
         self.changes.borrow().clone()
     }
 
+    /// Shows a picture, for models that see; those beyond the maximum are left out.
+    pub fn show(&self, picture: Picture) {
+        self.pictures.send_if_modified(|pictures| {
+            let is_shown = pictures.len() < PICTURES_MAX;
+            pictures.extend(is_shown.then_some(picture));
+            is_shown
+        });
+    }
+
+    /// Returns the pictures, in order; they are not kept.
+    pub fn take_pictures(&self) -> Vec<Picture> {
+        self.pictures.send_replace(Vec::new())
+    }
+
     /// Returns when the run is to stop. A call that may finish should
     /// then end itself: it is dropped when the grace period is over.
     pub async fn stopped(&self) {
@@ -104,7 +131,7 @@ impl Account {
         pending().await
     }
 
-    /// Whether the run is to stop.
+    /// Returns whether the run is to stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.as_ref().is_some_and(|stop| *stop.borrow())
     }

@@ -10,8 +10,8 @@ use consort_log::clock::Clock;
 
 use crate::http::{HttpToolError, http_client};
 use crate::{
-    Calculator, DateTime, EditFile, HttpFetch, Json, ListFiles, ReadFile, Tool, WebSearch, WebSearchOptions, Workspace,
-    WriteFile,
+    Calculator, DateTime, EditFile, Git, HttpFetch, Json, ListFiles, ReadFile, Sandbox, SearchFiles, Tool, WebSearch,
+    WebSearchOptions, Workspace, WriteFile,
 };
 
 /// A tool that comes with Consort.
@@ -35,11 +35,15 @@ pub enum Builtin {
     WriteFile,
     /// Changes a file of the workspace.
     EditFile,
+    /// Searches files of the workspace.
+    SearchFiles,
+    /// Reads the repository of the workspace.
+    Git,
     /// Asks a person.
     HumanInput,
 }
 
-/// What a built-in tool needs besides its arguments.
+/// The requirement of a built-in tool besides its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing.
@@ -50,11 +54,13 @@ pub enum Needs {
     Search,
     /// A folder to work in.
     Workspace,
+    /// A folder to work in, and a sandbox for a program.
+    Sandbox,
     /// A run, which performs it itself.
     Run,
 }
 
-/// What built-in tools are built with. A tool whose part is absent is not built.
+/// The parts that built-in tools are built with. A tool whose part is absent is not built.
 #[derive(Clone, Default)]
 pub struct Means {
     /// The limits of requests to addresses that models name.
@@ -63,11 +69,13 @@ pub struct Means {
     pub search: Option<WebSearchOptions>,
     /// The folder to work in.
     pub workspace: Option<Workspace>,
+    /// The sandbox for programs.
+    pub sandbox: Option<Sandbox>,
 }
 
 impl Builtin {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Builtin; 10] = [
+    pub const ALL: [Builtin; 12] = [
         Builtin::Calculator,
         Builtin::Datetime,
         Builtin::Json,
@@ -77,6 +85,8 @@ impl Builtin {
         Builtin::ListFiles,
         Builtin::WriteFile,
         Builtin::EditFile,
+        Builtin::SearchFiles,
+        Builtin::Git,
         Builtin::HumanInput,
     ];
 
@@ -92,6 +102,8 @@ impl Builtin {
             Builtin::ListFiles => "list_files",
             Builtin::WriteFile => "write_file",
             Builtin::EditFile => "edit_file",
+            Builtin::SearchFiles => "search_files",
+            Builtin::Git => "git",
             Builtin::HumanInput => OwnTool::HumanInput.name(),
         }
     }
@@ -113,6 +125,8 @@ impl Builtin {
             Builtin::ListFiles => ListFiles::description(),
             Builtin::WriteFile => WriteFile::description(),
             Builtin::EditFile => EditFile::description(),
+            Builtin::SearchFiles => SearchFiles::description(),
+            Builtin::Git => Git::description(),
             Builtin::HumanInput => OwnTool::HumanInput.info(),
         }
     }
@@ -123,7 +137,10 @@ impl Builtin {
             Builtin::Calculator | Builtin::Datetime | Builtin::Json => Needs::Nothing,
             Builtin::HttpFetch => Needs::Web,
             Builtin::WebSearch => Needs::Search,
-            Builtin::ReadFile | Builtin::ListFiles | Builtin::WriteFile | Builtin::EditFile => Needs::Workspace,
+            Builtin::ReadFile | Builtin::ListFiles | Builtin::WriteFile | Builtin::EditFile | Builtin::SearchFiles => {
+                Needs::Workspace
+            }
+            Builtin::Git => Needs::Sandbox,
             Builtin::HumanInput => Needs::Run,
         }
     }
@@ -144,6 +161,13 @@ impl Builtin {
             Builtin::ListFiles => file(|workspace| Arc::new(ListFiles::new(workspace))),
             Builtin::WriteFile => file(|workspace| Arc::new(WriteFile::new(workspace))),
             Builtin::EditFile => file(|workspace| Arc::new(EditFile::new(workspace))),
+            Builtin::SearchFiles => file(|workspace| Arc::new(SearchFiles::new(workspace))),
+            Builtin::Git => match (&means.workspace, &means.sandbox) {
+                (Some(workspace), Some(sandbox)) => {
+                    Git::new(workspace, sandbox).map(|git| Arc::new(git) as Arc<dyn Tool>)
+                }
+                (Some(_) | None, Some(_) | None) => None,
+            },
             Builtin::HumanInput => None,
         })
     }
@@ -163,7 +187,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let search = WebSearchOptions { url: "https://search.example.org/?q={query}".to_owned(), api_key: None };
         let workspace = Some(Workspace::open(folder.path()).unwrap());
-        let means = Means { search: Some(search), workspace, ..Means::default() };
+        let sandbox = Some(Sandbox::find().unwrap());
+        let means = Means { search: Some(search), workspace, sandbox, ..Means::default() };
         for builtin in Builtin::ALL {
             assert_eq!((builtin.info().name.as_str(), Builtin::named(builtin.name())), (builtin.name(), Some(builtin)));
             let built = builtin.build(&means).unwrap();

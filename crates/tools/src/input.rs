@@ -1,4 +1,4 @@
-//! The arguments of a tool that somebody other than a model calls, from an input that may be a
+//! The arguments of a tool that a person or a program calls instead of a model, from an input that may be a
 //! plain text.
 
 use consort_core::catalog::ToolInfo;

@@ -2,20 +2,26 @@
 
 mod account;
 mod arguments;
+pub mod attachments;
 mod builtin;
 pub mod busy;
 mod calculator;
 pub mod collections;
+mod command;
 mod datetime;
+pub mod extract;
 mod fetch;
 mod files;
+mod git;
 mod http;
 mod input;
 mod json;
 pub mod mcp;
 pub mod memory;
+pub mod openapi;
 mod own_thread;
 mod pipeline;
+mod sandbox;
 mod scripted;
 mod search;
 mod toolbox;
@@ -23,24 +29,29 @@ pub mod words;
 
 use std::sync::Arc;
 
-pub use account::{Account, Progress};
+pub use account::{Account, Picture, Progress};
 pub use builtin::{Builtin, Means, Needs};
 pub use calculator::Calculator;
 pub use collections::tool::SearchCollections;
+pub use command::{CommandOptions, RUN_COMMAND, RunCommand};
 pub use datetime::DateTime;
 pub use fetch::HttpFetch;
 use fetch::page_text;
-pub use files::{EditFile, Hidden, Item, ListFiles, ReadFile, Workspace, WriteFile};
-pub use http::{HttpEndpoint, HttpMethod, HttpTool, HttpToolError, http_client, http_tool_info, with_effect};
+pub use files::{EditFile, Hidden, Item, ListFiles, ReadFile, SearchFiles, Workspace, WriteFile};
+pub use git::Git;
+pub use http::{
+    ClientCredentials, HttpEndpoint, HttpMethod, HttpTool, HttpToolError, http_client, http_tool_info, with_effect,
+};
 pub use input::{InputError, input_arguments};
 pub use json::Json;
 pub use memory::tool::{Recall, Remember, memory_tools};
 pub use pipeline::{Pipeline, PipelineError, Step};
+pub use sandbox::Sandbox;
 pub use scripted::{Entry, ScriptedTool, What};
 pub use search::{WebSearch, WebSearchOptions};
 pub use toolbox::{Toolbox, Unfit};
 
-use consort_core::catalog::ToolInfo;
+use consort_core::catalog::{EffectClass, ToolInfo};
 use consort_core::id::Id;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -86,8 +97,15 @@ pub enum Answer {
     },
     /// The call certainly did not happen, or the tool reports that it failed.
     Failed(String),
-    /// The call may or may not have happened (the connection broke, time ran out).
+    /// The call may or may not have happened (the connection broke).
     Unknown(String),
+    /// The tool took longer than its own limit. It may have happened all the same, unless the tool only reads.
+    Late {
+        /// The message about the timeout.
+        why: String,
+        /// The effect class of the tool.
+        effect: EffectClass,
+    },
 }
 
 /// Something an agent can call.

@@ -97,6 +97,10 @@ impl Pipeline {
             last = match toolbox::perform(step.tool.as_ref(), call).await {
                 Answer::Failed(why) => return Answer::Failed(self.named(index, &format!("failed: {why}"))),
                 Answer::Unknown(why) => return Answer::Unknown(self.named(index, &format!("is in doubt: {why}"))),
+                Answer::Late { why, effect } => {
+                    let what = if effect == EffectClass::Read { "failed" } else { "is in doubt" };
+                    return Answer::Late { why: self.named(index, &format!("{what}: {why}")), effect };
+                }
                 done @ Answer::Done { .. } => done,
             };
         }
@@ -116,7 +120,7 @@ impl Pipeline {
 fn arguments(step: &Step, takes: Option<&str>, first: &Value, last: &Answer) -> Value {
     let mut args = match (takes, last) {
         (Some(takes), Answer::Done { text, .. }) => Map::from_iter([(takes.to_owned(), Value::String(text.clone()))]),
-        (Some(_), Answer::Failed(_) | Answer::Unknown(_)) => Map::new(),
+        (Some(_), Answer::Failed(_) | Answer::Unknown(_) | Answer::Late { .. }) => Map::new(),
         (None, _) => first.as_object().cloned().unwrap_or_default(),
     };
     args.extend(step.args.clone());
@@ -169,7 +173,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_step_that_ends_badly_names_itself_and_ends_the_chain() {
-        let (first, last) = (ScriptedTool::new("first").effect(EffectClass::Once), ScriptedTool::new("last"));
+        let first = ScriptedTool::new("first").effect(EffectClass::Once);
+        let last = ScriptedTool::new("last");
         for (broken, expected) in [
             (ScriptedTool::new("second").fails("no paper"), "step 2 of 3, `second`, failed: no paper"),
             (ScriptedTool::new("second").panics("no ink"), "step 2 of 3, `second`, failed: the tool broke: no ink"),
@@ -187,7 +192,8 @@ mod tests {
     async fn a_step_that_hangs_is_the_one_that_is_named() {
         let slow = ScriptedTool::new("slow").effect(EffectClass::Idempotent).hangs();
         let answer = chain(&[&ScriptedTool::new("first"), &slow]).unwrap().call(invocation()).await;
-        assert_eq!(answer, Answer::Unknown("step 2 of 2, `slow`, is in doubt: no answer within 30s".to_owned()));
+        let why = "step 2 of 2, `slow`, is in doubt: no answer within 30s".to_owned();
+        assert_eq!(answer, Answer::Late { why, effect: EffectClass::Idempotent });
     }
 
     #[tokio::test]

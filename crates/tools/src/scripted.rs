@@ -255,7 +255,8 @@ mod tests {
         for key in ["a", "b", "c", "d", "e"] {
             answers.push(tool.call(invocation(key)).await);
         }
-        let (busy, broke) = (Answer::Failed("busy".to_owned()), Answer::Unknown("broke off".to_owned()));
+        let busy = Answer::Failed("busy".to_owned());
+        let broke = Answer::Unknown("broke off".to_owned());
         assert_eq!(answers, [busy, broke, done("3"), done("\"d\""), done("\"e\"")]);
     }
 

@@ -151,7 +151,8 @@ fn result(item: &Value) -> Option<Value> {
 
 /// Returns the text on one line, without the tags with which some services mark words.
 fn plain(text: &str) -> String {
-    let (mut words, mut in_tag) = (String::new(), false);
+    let mut words = String::new();
+    let mut in_tag = false;
     for sign in text.chars() {
         match sign {
             '<' => in_tag = true,
@@ -166,7 +167,9 @@ fn plain(text: &str) -> String {
 fn page(found: &[Value]) -> String {
     let field = |item: &Value, name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let row = |(index, item): (usize, &Value)| {
-        let (title, url, snippet) = (field(item, "title"), field(item, "url"), field(item, "snippet"));
+        let title = field(item, "title");
+        let url = field(item, "url");
+        let snippet = field(item, "snippet");
         format!("{}. {title}\n   {url}\n   {snippet}", index + 1)
     };
     found.iter().enumerate().map(row).collect::<Vec<_>>().join("\n")

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use consort_core::catalog::{EffectClass, ModelInfo, Permission, ToolInfo};
+use consort_core::catalog::{EffectClass, ModelInfo, Permission, SavedWorkflows, ToolInfo};
 use consort_core::compile::Catalog;
 use consort_core::dynamic::{Dynamic, NETWORK, is_dynamic};
 use consort_core::own_tool::{Audience, OwnTool};
@@ -20,6 +20,9 @@ use super::{Answer, DynamicToolProvider, Invocation, Tool};
 
 /// The maximum number of names suggested for an unknown one; more would not help.
 const SUGGESTIONS_MAX: usize = 3;
+
+/// The name under which metrics count unknown tools.
+const UNLISTED: &str = "other";
 
 /// Tools by name. Clones share them.
 #[derive(Clone, Default)]
@@ -97,14 +100,15 @@ impl Toolbox {
         self.tools.iter().map(|tool| tool.info())
     }
 
-    /// What tasks can name: these models, the providers, and the tools that are
-    /// always there, without those that a run calls by itself.
+    /// Returns everything that tasks can name: these models, the providers, and the tools that are always available,
+    /// without those that a run calls by itself.
     pub fn catalog(&self, models: impl IntoIterator<Item = Arc<ModelInfo>>) -> Catalog {
         let named = |tool: &&Arc<ToolInfo>| tool.as_own().map(OwnTool::audience) != Some(Audience::Run);
         Catalog {
             models: models.into_iter().collect(),
             tools: self.infos().filter(named).cloned().collect(),
             providers: self.providers().map(|provider| provider.name().to_owned()).collect(),
+            workflows: SavedWorkflows::default(),
         }
     }
 
@@ -117,6 +121,14 @@ impl Toolbox {
     /// when it is accepted; the others are looked up when a task begins.
     pub fn live(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
         self.providers().flat_map(|provider| provider.resolve()).filter(|tool| !is_dynamic(&tool.info().name))
+    }
+
+    /// Returns the name of a tool as metrics count it: its own while there is such a tool,
+    /// so that made-up names add no series.
+    pub fn label<'a>(&self, name: &'a str) -> &'a str {
+        let is_listed =
+            || self.providers().any(|provider| provider.resolve().iter().any(|tool| tool.info().name == name));
+        if self.get(name).is_some() || is_listed() { name } else { UNLISTED }
     }
 
     /// Returns known names similar to `name`, the likeliest first.
@@ -167,7 +179,7 @@ fn of_any(info: &Arc<ToolInfo>) -> Arc<ToolInfo> {
     Arc::new(ToolInfo { reach, ..ToolInfo::clone(info) })
 }
 
-/// Whether a tool is the one that was shown, named or found by a pattern.
+/// Returns whether a tool is the one that was shown, named or found by a pattern.
 fn is_same(shown: &ToolInfo, now: &ToolInfo) -> bool {
     let of_any = |info: &ToolInfo| {
         let reach = Reach { provider: Provider::Any, ..info.reach.clone() };
@@ -183,7 +195,7 @@ pub(super) async fn perform(tool: &dyn Tool, invocation: Invocation) -> Answer {
     match timeout(limit, work).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(broken)) => in_doubt(tool.info().effect, format!("the tool broke: {}", last_words(&*broken))),
-        Err(_elapsed) => in_doubt(tool.info().effect, format!("no answer within {limit:?}")),
+        Err(_elapsed) => Answer::Late { why: format!("no answer within {limit:?}"), effect: tool.info().effect },
     }
 }
 
@@ -366,17 +378,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_late_read_has_failed_and_a_late_effect_is_unknown() {
+    async fn a_late_answer_says_what_the_tool_may_have_done() {
         for effect in [EffectClass::Read, EffectClass::Idempotent, EffectClass::Once] {
             let tool = ScriptedTool::new("slow").effect(effect).hangs();
             let toolbox = Toolbox::default().with(tool.clone()).unwrap();
             let begun = tokio::time::Instant::now();
             let answer = toolbox.perform("slow", invocation()).await;
             assert_eq!(begun.elapsed().as_secs(), 30);
-            match effect {
-                EffectClass::Read => assert_eq!(answer, Answer::Failed("no answer within 30s".to_owned())),
-                EffectClass::Idempotent | EffectClass::Once => assert!(matches!(answer, Answer::Unknown(_))),
-            }
+            assert_eq!(answer, Answer::Late { why: "no answer within 30s".to_owned(), effect });
             assert_eq!(tool.ledger(), ["began run/1.0.0", "dropped run/1.0.0"]);
         }
     }

@@ -30,7 +30,8 @@ pub fn scores(texts: &[&str], query: &str) -> Vec<f64> {
 
 /// Returns the share of words that two texts have in common, from 0 to 1.
 pub fn likeness(one: &str, other: &str) -> f64 {
-    let (one, other) = (bag(one, 1), bag(other, 1));
+    let one = bag(one, 1);
+    let other = bag(other, 1);
     let shared = one.keys().filter(|word| other.contains_key(*word)).count() as f64;
     let all = (one.len() + other.len()) as f64 - shared;
     if all == 0.0 { 0.0 } else { shared / all }

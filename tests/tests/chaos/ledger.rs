@@ -59,6 +59,11 @@ impl Ledger {
         Ledger { lines: text.lines().map(|line| serde_json::from_str(line).unwrap()).collect() }
     }
 
+    /// Returns its size in bytes.
+    pub(super) fn size(folder: &Path) -> u64 {
+        fs::metadata(folder.join(FILE)).unwrap().len()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }

@@ -35,7 +35,8 @@ impl Positions {
     pub(super) async fn read(folder: &Path, life: &Ledger) -> Positions {
         let log = SqliteLog::open(&folder.join(LOG)).unwrap();
         let open = log.list(Query { ended: Some(false), limit: usize::MAX >> 1, ..Query::default() }).await.unwrap();
-        let (owned, mut positions) = (owned(life), Positions::default());
+        let owned = owned(life);
+        let mut positions = Positions::default();
         for (run, _) in open.rows.iter().filter(|(run, _)| owned.contains(&**run)) {
             positions.count(&events(&log, run).await);
         }
@@ -48,7 +49,9 @@ impl Positions {
     }
 
     fn count(&mut self, events: &[Event]) {
-        let (mut calls, mut models, mut reviews) = (BTreeSet::<&Id>::new(), BTreeSet::<&Id>::new(), BTreeSet::new());
+        let mut calls = BTreeSet::<&Id>::new();
+        let mut models = BTreeSet::<&Id>::new();
+        let mut reviews = BTreeSet::new();
         for event in events {
             match &event.kind {
                 EventKind::RunAdopted { .. } => {
@@ -101,7 +104,8 @@ pub(super) fn report(kills: &[Positions]) -> Vec<String> {
     let line = |place: &str, (count, things): (usize, usize), what: &str| {
         format!("{place:<28} {count:>4} of {} kills, {things} {what}", kills.len())
     };
-    let (stored, lost) = (fell(kills, |kill| kill.stored).1, fell(kills, |kill| kill.lost).1);
+    let stored = fell(kills, |kill| kill.stored).1;
+    let lost = fell(kills, |kill| kill.lost).1;
     let appends = format!("appends, {stored} of them stored and {lost} not");
     let nothing =
         |kill: &Positions| usize::from(kill.calls + kill.models + kill.reviews + kill.stored + kill.lost == 0);

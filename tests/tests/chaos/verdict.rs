@@ -30,7 +30,9 @@ pub(super) async fn undisturbed() -> Endings {
     let engine = witnessed(Arc::new(MemoryLog::default()), &Pen::open(folder.path()), Dice(0));
     let plays = plays();
     let ending = |play: &Ensemble| {
-        let (engine, name, run) = (engine.clone(), play.name.clone(), compiled(&engine, play, Request::default()));
+        let run = compiled(&engine, play, Request::default());
+        let engine = engine.clone();
+        let name = play.name.clone();
         async move {
             let run = engine.submit(run).await.unwrap();
             let frames = frames(&engine, &run).await;
@@ -61,12 +63,15 @@ pub(super) struct Verdict {
 impl Verdict {
     /// Reads the file of a process that has ended.
     pub(super) async fn read(folder: &Path, endings: &Endings) -> Verdict {
-        let (log, ledger) = (Arc::new(SqliteLog::open(&folder.join(LOG)).unwrap()), Ledger::read(folder));
+        let log = Arc::new(SqliteLog::open(&folder.join(LOG)).unwrap());
+        let ledger = Ledger::read(folder);
         let engine = witnessed(log.clone(), &Pen::open(folder), Dice(0));
         let rows = log.list(Query { limit: usize::MAX >> 1, ..Query::default() }).await.unwrap().rows;
-        let (mut said, mut verdict) = (said(&ledger), Verdict::default());
+        let mut said = said(&ledger);
+        let mut verdict = Verdict::default();
         for (run, _) in &rows {
-            let (events, frames) = (events(&*log, run).await, frames(&engine, run).await);
+            let events = events(&*log, run).await;
+            let frames = frames(&engine, run).await;
             verdict.hear(&events, &said.remove(&**run).unwrap_or_default());
             verdict.end(&events, &frames, endings);
         }
@@ -86,7 +91,8 @@ impl Verdict {
     /// Checks that a run's outputs equal those without kills; there may be fewer only if it was cancelled.
     fn end(&mut self, events: &[Event], frames: &[Value], endings: &Endings) {
         check_frames(frames);
-        let (run, outputs) = (Run::replay(events), outputs(frames));
+        let run = Run::replay(events);
+        let outputs = outputs(frames);
         let expected = &endings[&run.spec().name];
         match run.status().word() {
             "COMPLETED" => {

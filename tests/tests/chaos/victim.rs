@@ -32,7 +32,7 @@ const RUNS: usize = 24;
 /// The maximum time until a run gets a command.
 const PEACE_US: u64 = 150_000;
 /// Far longer than the open runs need to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The orders of the process. The seed decides all random choices.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -90,7 +90,8 @@ struct Company {
 
 impl Company {
     async fn keep_going(self, found: Vec<Arc<str>>, mut dice: Dice) {
-        let (mut found, plays) = (found.into_iter(), plays::plays());
+        let mut found = found.into_iter();
+        let plays = plays::plays();
         let mut under_way: JoinSet<()> = JoinSet::new();
         loop {
             let room = self.room.clone().acquire_owned().await.unwrap();
@@ -98,7 +99,8 @@ impl Company {
                 Some(run) => run,
                 None => self.submit(&plays[dice.roll(plays.len() as u64) as usize]).await,
             };
-            let (company, dice) = (self.clone(), Dice(dice.roll(u64::MAX)));
+            let company = self.clone();
+            let dice = Dice(dice.roll(u64::MAX));
             under_way.spawn(async move {
                 company.attend(run, dice).await;
                 drop(room);
@@ -168,6 +170,7 @@ fn review(decision: Decision) -> Command {
 }
 
 fn directive(from: String) -> Directive {
-    let (content, priority) = ("hurry".into(), Priority::Normal);
+    let content = "hurry".into();
+    let priority = Priority::Normal;
     Directive { target: None, content, priority, from, on_behalf_of: None, created_at: 0, expires_at: None }
 }

@@ -94,8 +94,8 @@ impl Log for WitnessedLog {
         self.inner.erase(streams)
     }
 
-    fn commits(&self) -> watch::Receiver<u64> {
-        self.inner.commits()
+    fn news(&self, stream: &str) -> watch::Receiver<u64> {
+        self.inner.news(stream)
     }
 }
 
@@ -111,7 +111,8 @@ impl Tool for WitnessedTool {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        let (tool, key) = (self.info.name.clone(), invocation.key);
+        let tool = self.info.name.clone();
+        let key = invocation.key;
         Box::pin(async move {
             let mut call = Call::begin(&self.pen, tool, key);
             moment(self.dice, &call.key, TOOL_US).await;
@@ -149,7 +150,8 @@ struct SlowModel {
 
 impl Model for SlowModel {
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
-        let (place, dice) = (format!("{}/{}.{}", ask.run, ask.turn, ask.round), self.dice);
+        let place = format!("{}/{}.{}", ask.run, ask.turn, ask.round);
+        let dice = self.dice;
         let answer = self.inner.stream(ask);
         async move { moment(dice, &place, MODEL_US).await }.map(|()| answer).flatten_stream().boxed()
     }

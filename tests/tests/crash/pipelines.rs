@@ -102,7 +102,8 @@ async fn a_chain_that_dies_behind_its_effect_does_it_once_or_again_with_the_same
 
 #[tokio::test(start_paused = true)]
 async fn a_chain_ends_the_same_wherever_the_process_died() {
-    let (mut deaths, mut unknown) = (0, 0);
+    let mut deaths = 0;
+    let mut unknown = 0;
     for (effect, death) in [
         (EffectClass::Once, Death::Storing as fn(usize) -> Death),
         (EffectClass::Once, Death::Stored),

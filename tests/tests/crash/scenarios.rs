@@ -110,7 +110,7 @@ pub(super) struct Scenario {
 
 impl Scenario {
     /// Returns a scenario of tasks whose models play these lines, all of which complete.
-    fn new(tasks: Vec<Draft>, model: ScriptedModel, outputs: &[&'static str]) -> Scenario {
+    pub(super) fn new(tasks: Vec<Draft>, model: ScriptedModel, outputs: &[&'static str]) -> Scenario {
         Scenario {
             ensemble: ensemble(tasks),
             before: None,
@@ -126,20 +126,20 @@ impl Scenario {
     }
 
     /// Returns the scenario as a continuation of a run with another model.
-    fn goes_on(self, main: ScriptedModel, keep: Keep) -> Scenario {
+    pub(super) fn goes_on(self, main: ScriptedModel, keep: Keep) -> Scenario {
         Scenario { before: Some(Before { main, keep }), ..self }.shows("run_forked")
     }
 
-    fn ends(self, status: &'static str) -> Scenario {
+    pub(super) fn ends(self, status: &'static str) -> Scenario {
         Scenario { status, ..self }
     }
 
-    fn shows(mut self, kind: &'static str) -> Scenario {
+    pub(super) fn shows(mut self, kind: &'static str) -> Scenario {
         self.shows.push(kind);
         self
     }
 
-    fn after(mut self, kind: &'static str, times: usize, command: Command) -> Scenario {
+    pub(super) fn after(mut self, kind: &'static str, times: usize, command: Command) -> Scenario {
         self.steering.push((kind, times, command));
         self
     }
@@ -420,7 +420,8 @@ fn cancelled_calls() -> Scenario {
 }
 
 fn cancelled_subtasks() -> Scenario {
-    let (gate, now): (Arc<Notify>, _) = (Arc::default(), Command::Cancel { mode: CancelMode::Now, by: me() });
+    let gate: Arc<Notify> = Arc::default();
+    let now = Command::Cancel { mode: CancelMode::Now, by: me() };
     let leaf = Line::new().waits(&gate).says("too late");
     Scenario { outputs: Vec::new(), gate, ..subtasks(leaf) }.after("subtask_started", 3, now).ends("CANCELLED")
 }

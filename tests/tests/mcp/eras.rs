@@ -13,6 +13,10 @@ use tokio::process::{Child, Command};
 
 use super::{PATIENCE, Stage, done, until};
 
+/// The time after which a server that says nothing is greeted in another way: long enough to start one on a busy
+/// machine, and shorter than the time after which both ways are tried at once.
+const SILENCE: Duration = Duration::from_secs(8);
+
 /// Returns a server of this generation, over its standard input and output.
 fn program(era: &str, folder: &Path) -> Transport {
     let args = [script(), era.to_owned(), "stdio".to_owned(), folder.join("ledger").to_str().unwrap().to_owned()];
@@ -41,8 +45,7 @@ async fn endpoint(era: &str, folder: &Path) -> (Child, Transport) {
 async fn stage(transport: Transport, timeout: Duration, folder: tempfile::TempDir) -> Stage {
     let options = ServerOptions { name: "era".to_owned(), transport, timeout, tools: BTreeMap::new() };
     let stage = Stage::of(vec![options], folder);
-    stage.servers.settled(PATIENCE).await;
-    assert_eq!(stage.servers.troubles(), []);
+    until("it is connected", || stage.servers.troubles().is_empty()).await;
     stage
 }
 
@@ -78,7 +81,7 @@ async fn servers_of_both_eras_are_understood_over_http() {
 
 #[tokio::test]
 async fn old_servers_that_end_or_say_nothing_when_they_are_asked_are_greeted_with_a_handshake() {
-    for (era, timeout) in [("strict", PATIENCE), ("silent", Duration::from_secs(2))] {
+    for (era, timeout) in [("strict", PATIENCE), ("silent", SILENCE)] {
         let folder = tempfile::tempdir().unwrap();
         let stage = stage(program(era, folder.path()), timeout, folder).await;
         is_understood(era, &stage).await;

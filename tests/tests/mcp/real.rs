@@ -4,8 +4,10 @@
 //! skipped.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use consort_core::catalog::EffectClass;
 use consort_models::{Line, ScriptedModel};
@@ -15,7 +17,7 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{PATIENCE, Stage, answered, conversations, done, until};
+use super::{LOOK_AGAIN, PATIENCE, Stage, answered, conversations, done, until};
 
 fn installed(file: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mcp").join(file);
@@ -42,7 +44,10 @@ fn script() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp_python.py").to_str().unwrap().to_owned()
 }
 
-/// The Python server over HTTP, on this port or any free one, and the port.
+/// The ports of servers that are started again, below those that the system gives away.
+const PORTS: Range<u16> = 30_000..32_000;
+
+/// Starts the Python server over HTTP on this port; returns it with its port.
 async fn http_server(python: &Path, folder: &Path, port: u16) -> (Child, u16) {
     let mut command = Command::new(python);
     command.args([script(), "http".to_owned(), port.to_string()]).current_dir(folder);
@@ -50,6 +55,42 @@ async fn http_server(python: &Path, folder: &Path, port: u16) -> (Child, u16) {
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
     let port = lines.next_line().await.unwrap().unwrap().parse().unwrap();
     (server, port)
+}
+
+/// Returns a port that nobody listens at, another one each time. The system gives it to no connection, so it stays free
+/// while a server is started again.
+fn free_port() -> u16 {
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let number = || std::process::id().wrapping_mul(7).wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+    let port = || PORTS.start + (number() % u32::from(PORTS.end - PORTS.start)) as u16;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    std::iter::repeat_with(port).take(PORTS.len()).find(is_free).expect("a port is free")
+}
+
+/// Starts the reference server over HTTP on this port.
+fn over_http(everything: &Path, port: u16) -> Child {
+    let mut command = Command::new(everything);
+    command.arg("streamableHttp").env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.kill_on_drop(true).spawn().unwrap()
+}
+
+/// Starts the reference server over HTTP and waits until it takes connections; returns it with its port. It cannot
+/// choose a port itself, so another program may take the one that was free; it ends then, and another is tried.
+async fn listening(everything: &Path) -> (Child, u16) {
+    loop {
+        let port = free_port();
+        let mut server = over_http(everything, port);
+        let reached = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let mut ended = false;
+        until("it takes connections or ends", || {
+            ended = server.try_wait().unwrap().is_some();
+            ended || reached()
+        })
+        .await;
+        if !ended {
+            return (server, port);
+        }
+    }
 }
 
 fn http(port: u16) -> ServerOptions {
@@ -63,8 +104,7 @@ async fn a_real_python_server_lists_its_tools_and_answers() {
     let folder = tempfile::tempdir().unwrap();
     let transport = command(&python, &[&script(), "stdio"], folder.path());
     let stage = Stage::of(vec![options("python", transport)], folder);
-    stage.servers.settled(PATIENCE).await;
-    assert_eq!(stage.servers.troubles(), []);
+    until("it is connected", || stage.servers.troubles().is_empty()).await;
     let add = stage.call("add", json!({ "left": 2, "right": 3 })).await;
     assert_eq!(add, Answer::Done { text: "5".to_owned(), data: Some(json!({ "result": 5 })) });
     assert_eq!(stage.tool("add").info().effect, EffectClass::Read);
@@ -81,10 +121,9 @@ async fn a_real_python_server_lists_its_tools_and_answers() {
 async fn a_real_python_server_over_http_is_found_again_after_it_was_killed_in_a_call() {
     let Some(python) = installed("venv/bin/python") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (mut server, port) = http_server(&python, folder.path(), 0).await;
+    let (mut server, port) = http_server(&python, folder.path(), free_port()).await;
     let stage = Stage::of(vec![http(port)], folder);
-    stage.servers.settled(PATIENCE).await;
-    assert_eq!(stage.servers.troubles(), []);
+    until("it is connected", || stage.servers.troubles().is_empty()).await;
     let add = stage.call("add", json!({ "left": 2, "right": 3 })).await;
     assert_eq!(add, Answer::Done { text: "5".to_owned(), data: Some(json!({ "result": 5 })) });
     assert!(matches!(stage.call("dies", json!({})).await, Answer::Unknown(_)), "it may have happened");
@@ -102,8 +141,7 @@ async fn the_reference_server_lists_its_tools_and_answers() {
     let Some(everything) = installed("node/node_modules/.bin/mcp-server-everything") else { return };
     let folder = tempfile::tempdir().unwrap();
     let stage = Stage::of(vec![options("everything", command(&everything, &[], folder.path()))], folder);
-    stage.servers.settled(PATIENCE).await;
-    assert_eq!(stage.servers.troubles(), []);
+    until("it is connected", || stage.servers.troubles().is_empty()).await;
     assert_eq!(stage.call("echo", json!({ "message": "hi" })).await, done("Echo: hi"));
     let Answer::Done { text, .. } = stage.call("get-tiny-image", json!({})).await else { panic!() };
     assert!(text.contains("[an image, image/png, "), "{text}");
@@ -113,19 +151,17 @@ async fn the_reference_server_lists_its_tools_and_answers() {
 async fn the_reference_server_over_http_is_spoken_to_again_when_it_has_forgotten_us() {
     let Some(everything) = installed("node/node_modules/.bin/mcp-server-everything") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let start = || {
-        let mut command = Command::new(&everything);
-        command.arg("streamableHttp").env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.kill_on_drop(true).spawn().unwrap()
-    };
-    let mut server = start();
+    let (mut server, port) = listening(&everything).await;
     let stage = Stage::of(vec![http(port)], folder);
     until("it is there", || stage.toolbox.find("echo").is_some_and(|tool| tool.trouble().is_none())).await;
     assert_eq!(stage.call("echo", json!({ "message": "hi" })).await, done("Echo: hi"));
     server.kill().await.unwrap();
-    let _again = start();
-    let answered = async { while stage.call("echo", json!({ "message": "again" })).await != done("Echo: again") {} };
+    let _again = over_http(&everything, port);
+    let answered = async {
+        while stage.call("echo", json!({ "message": "again" })).await != done("Echo: again") {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
     tokio::time::timeout(PATIENCE, answered).await.unwrap();
 }
 
@@ -137,7 +173,7 @@ async fn a_turn_uses_two_real_servers_although_one_dies_in_the_middle_of_a_call(
     let everything = options("everything", command(&everything, &[], folder.path()));
     let python = options("python", command(&python, &[&script(), "stdio"], folder.path()));
     let stage = Stage::of(vec![everything, python], folder);
-    stage.servers.settled(PATIENCE).await;
+    until("both are connected", || stage.servers.troubles().is_empty()).await;
     let together = Line::new()
         .calls("echo", &json!({ "message": "hi" }))
         .calls("add", &json!({ "left": 2, "right": 3 }))

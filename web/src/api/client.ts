@@ -1,7 +1,9 @@
 // Requests to the server. Every failure is a Problem that says what to do.
 
+import { mediaType } from './files';
 import { key } from './key';
 import type { Mistake } from './types';
+import { t } from '../words/t';
 
 export type { Mistake } from './types';
 
@@ -15,7 +17,7 @@ export class Problem extends Error {
     status: number,
     body: Partial<{ error: string; message: string; mistakes: Mistake[]; requestId: string }>,
   ) {
-    super(body.message ?? `The server answered with status ${status}`);
+    super(body.message ?? t('The server answered with status {status}', { status }));
     this.status = status;
     this.code = body.error ?? 'UNKNOWN';
     this.mistakes = body.mistakes ?? [];
@@ -29,7 +31,9 @@ export class Problem extends Error {
 }
 
 export function unreachable(): Problem {
-  const message = 'The server cannot be reached. Check that consort serve is running; this page reconnects by itself.';
+  const message = t(
+    'The server cannot be reached. Check that consort serve is running; this page reconnects by itself.',
+  );
   return new Problem(0, { error: 'UNREACHABLE', message });
 }
 
@@ -53,9 +57,10 @@ async function send(
 ): Promise<Response> {
   const sentKey = key.current();
   const headers: Record<string, string> = { accept: 'application/json', ...more };
-  if (body !== undefined) headers['content-type'] = 'application/json';
+  const isFile = body instanceof Blob;
+  if (body !== undefined && !isFile) headers['content-type'] = 'application/json';
   const request: RequestInit = { method, headers: authorized(headers, sentKey) };
-  if (body !== undefined) request.body = JSON.stringify(body);
+  if (body !== undefined) request.body = isFile ? body : JSON.stringify(body);
   if (signal) request.signal = signal;
   const response = await fetch(path, request).catch((error: unknown) => {
     throw signal?.aborted ? error : unreachable();
@@ -66,6 +71,11 @@ async function send(
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await send('GET', path, undefined, signal)).json() as Promise<T>;
+}
+
+/** The text of a file of the server. */
+export async function text(path: string, signal?: AbortSignal): Promise<string> {
+  return (await send('GET', path, undefined, signal)).text();
 }
 
 export async function post<T>(path: string, body: unknown = {}): Promise<T> {
@@ -79,6 +89,20 @@ export async function patch<T>(path: string, body: unknown): Promise<T> {
 /** Saves over the version that was changed, and over no other. */
 export async function replace<T>(path: string, version: number, body: unknown): Promise<T> {
   return (await send('PUT', path, body, undefined, { 'if-match': `"${version}"` })).json() as Promise<T>;
+}
+
+/** Sends a file as it is, with its name and kind. */
+export async function upload<T>(method: 'POST' | 'PUT', path: string, file: File): Promise<T> {
+  const headers = {
+    'content-type': mediaType(file),
+    // A name with other letters than those of ASCII is only allowed in this form.
+    'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`,
+  };
+  return (await send(method, path, file, undefined, headers)).json() as Promise<T>;
+}
+
+export async function put<T>(path: string, body: unknown): Promise<T> {
+  return (await send('PUT', path, body)).json() as Promise<T>;
 }
 
 export async function remove(path: string): Promise<void> {

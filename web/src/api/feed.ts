@@ -1,10 +1,10 @@
 // News of the server over one socket: they are not folded, they only say that a list is out of date. Without the socket
 // the lists are asked for again from time to time.
 
-import type { ServerFrame } from './generated/frames';
+import type { ServerFrame } from '../../../clients/typescript/src/generated/frames';
 import { openSocket } from './socket';
 
-/** Frames after which a list of runs or reviews looks different. */
+/** Frames after which a list of runs, reviews or approvals looks different. */
 const TYPES: readonly ServerFrame['type'][] = [
   'run_accepted',
   'ensemble_started',
@@ -16,12 +16,15 @@ const TYPES: readonly ServerFrame['type'][] = [
   'cancel_requested',
   'run_paused',
   'run_resumed',
+  'budget_raised',
   'model_failed',
   'model_retried',
   'review_requested',
   'review_decided',
   'review_timed_out',
   'review_closed',
+  'tool_approval_request',
+  'tool_approval_resolved',
 ];
 
 let isLive = false;

@@ -2,6 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { get, Problem } from './client';
+import { t } from '../words/t';
 
 /** A scope of a key that an action needs. */
 export type Scope = 'run' | 'review' | 'tools' | 'admin';
@@ -16,10 +17,10 @@ export interface Me {
 
 /** What an action of each scope is. */
 const ACTS: Record<Scope, string> = {
-  run: 'Starting and steering',
-  review: 'Deciding',
-  tools: 'Calling tools',
-  admin: 'This',
+  run: t('Starting and steering'),
+  review: t('Deciding'),
+  tools: t('Calling tools'),
+  admin: t('This'),
 };
 
 export function useMe(): Me | undefined {
@@ -48,5 +49,6 @@ export function useRefusal(scope: Scope): string | undefined {
 
 export function refusalOf({ name, scopes }: Pick<Me, 'name' | 'scopes'>, scope: Scope): string | undefined {
   if (scopes.includes(scope) || scopes.includes('admin')) return undefined;
-  return `${ACTS[scope]} needs a key with the scope “${scope}”; ${name} has ${scopes.join(', ') || 'none'}.`;
+  const held = scopes.join(', ') || t('none');
+  return t('{what} needs a key with the scope “{scope}”; {name} has {held}.', { what: ACTS[scope], scope, name, held });
 }

@@ -54,7 +54,7 @@ export function useApprovals() {
   return useQuery({
     queryKey: ['approvals'],
     queryFn: ({ signal }) => get<Answer<'GET /api/approvals'>>('/api/approvals', signal),
-    refetchInterval: ACTIVE_MS * 2,
+    refetchInterval: () => pace(ACTIVE_MS * 2),
   });
 }
 

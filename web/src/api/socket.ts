@@ -1,6 +1,6 @@
 // One socket to the server. It connects again whenever it is lost, until it is closed.
 
-import type { ClientFrame, ServerFrame } from './generated/frames';
+import type { ClientFrame, ServerFrame } from '../../../clients/typescript/src/generated/frames';
 import { key } from './key';
 import { Reconnect } from './reconnect';
 

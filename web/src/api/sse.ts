@@ -1,6 +1,7 @@
 // A resumable stream of server-sent events over fetch, because EventSource cannot send a key. It reconnects, each time
 // from where it was, until it is stopped, refused or at its end.
 
+import { Decoder } from '../../../clients/typescript/src/wire';
 import { authorized, problemOf, Problem, unreachable } from './client';
 import { key } from './key';
 import { Reconnect } from './reconnect';
@@ -58,12 +59,12 @@ async function connect({ url, take }: EventStream, reconnect: Reconnect, outer: 
     if (!response.ok || !response.body) throw await problemOf(response, sentKey);
     reconnect.connected();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    const parse = parser(take);
+    const decoder = new Decoder();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return false;
       reconnect.watch(stop);
-      if (parse(value)) {
+      if (decoder.feed(value).some(({ data }) => take(data))) {
         stop();
         return true;
       }
@@ -71,23 +72,4 @@ async function connect({ url, take }: EventStream, reconnect: Reconnect, outer: 
   } finally {
     outer.removeEventListener('abort', stop);
   }
-}
-
-/** A parser that takes text in any pieces and hands on the data of whole events. */
-export function parser(take: (data: string) => boolean): (text: string) => boolean {
-  let rest = '';
-  let data: string[] = [];
-  return (text) => {
-    rest += text;
-    for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
-      const line = rest.slice(0, end).replace(/\r$/, '');
-      rest = rest.slice(end + 1);
-      if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
-      if (line !== '' || data.length === 0) continue;
-      const event = data.join('\n');
-      data = [];
-      if (take(event)) return true;
-    }
-    return false;
-  };
 }

@@ -1,7 +1,7 @@
 // The server's types by the names this UI gives them. All of them come from the server's own descriptions:
-// `npm run types` makes `generated/`.
+// `npm run types` of the TypeScript client makes them.
 
-import type * as api from './generated/api';
+import type * as api from '../../../clients/typescript/src/generated/api';
 
 export type {
   Accepted,
@@ -25,7 +25,7 @@ export type {
   WorkflowDocument,
   WorkflowTask as TaskDocument,
   WorkflowVersion as ListedVersion,
-} from './generated/api';
+} from '../../../clients/typescript/src/generated/api';
 
 /** The answer to a request, such as `Answer<'GET /api/runs'>`. */
 export type Answer<R extends keyof api.Requests> = api.Requests[R]['answer'];

@@ -6,6 +6,7 @@ import { useServerStatus } from '../api/queries';
 import { useStore } from '../store/store';
 import { useNow } from '../ui/useNow';
 import css from './Connection.module.css';
+import { t } from '../words/t';
 
 /** The state of the connection to the server, with the time of the next attempt. */
 export function Connection() {
@@ -22,12 +23,17 @@ export function Connection() {
   }
   if (problem) return <Refused problem={problem} />;
   const connecting = connection.state === 'connecting' || status.isPending;
-  const server = status.data ? `${status.data.ensemble || 'no ensemble'} · version ${status.data.version}` : '';
+  const server = status.data
+    ? t('{ensemble} · version {version}', {
+        ensemble: status.data.ensemble || t('no ensemble'),
+        version: status.data.version,
+      })
+    : '';
   return (
-    <Tooltip label={connecting ? 'Connecting' : `Connected: ${server}`} position="right">
+    <Tooltip label={connecting ? t('Connecting') : t('Connected: {server}', { server })} position="right">
       <div className={css.line} role="status">
         <span className={`${css.dot} ${connecting ? css.connecting : ''}`} aria-hidden />
-        <span className={css.text}>{connecting ? 'Connecting…' : 'Connected'}</span>
+        <span className={css.text}>{connecting ? t('Connecting…') : t('Connected')}</span>
       </div>
     </Tooltip>
   );
@@ -40,7 +46,9 @@ function Refused({ problem }: { problem: Problem }) {
       <div className={css.line} role="status">
         <span className={`${css.dot} ${css.lost}`} aria-hidden />
         <span className={css.text}>
-          {problem.status === 401 ? 'Not connected: it asks for a key' : `Not connected: ${problem.message}`}
+          {problem.status === 401
+            ? t('Not connected: it asks for a key')
+            : t('Not connected: {message}', { message: problem.message })}
         </span>
       </div>
     </Tooltip>
@@ -51,10 +59,10 @@ function Lost({ retryAt, retry }: { retryAt: number | undefined; retry: () => vo
   const now = useNow();
   const seconds = retryAt === undefined ? 0 : Math.ceil((retryAt - now) / 1_000);
   return (
-    <button type="button" className={css.line} onClick={retry} title="Try again now">
+    <button type="button" className={css.line} onClick={retry} title={t('Try again now')}>
       <span className={`${css.dot} ${css.lost}`} aria-hidden />
       <span className={css.text} role="status">
-        {seconds > 0 ? `Reconnecting in ${seconds} s` : 'Reconnecting…'}
+        {seconds > 0 ? t('Reconnecting in {seconds} s', { seconds }) : t('Reconnecting…')}
       </span>
     </button>
   );

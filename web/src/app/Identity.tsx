@@ -1,10 +1,21 @@
 import { Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { IconBell, IconBellOff, IconLogout, IconMoon, IconSearch, IconSun, IconUserCircle } from '@tabler/icons-react';
+import {
+  IconBell,
+  IconBellOff,
+  IconLanguage,
+  IconLogout,
+  IconMoon,
+  IconSearch,
+  IconSun,
+  IconUserCircle,
+} from '@tabler/icons-react';
 import { key } from '../api/key';
 import { type Me, useMe } from '../api/me';
 import { useStore } from '../store/store';
 import { notices } from './notices';
 import css from './Shell.module.css';
+import { chooseLanguage, type Language, LANGUAGES } from '../words/language';
+import { t } from '../words/t';
 
 /** Who is signed in and what they may do, with the settings of this browser and the way out. */
 export function Identity({ search }: { search: () => void }) {
@@ -13,11 +24,11 @@ export function Identity({ search }: { search: () => void }) {
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const other = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
   const notice = useStore(notices);
-  const name = me?.name ?? (value === null ? 'local' : 'Signed in');
+  const name = me?.name ?? (value === null ? t('local') : t('Signed in'));
   return (
     <Menu position="right-end">
       <Menu.Target>
-        <button type="button" className={css.me} aria-label={`${name}: who you are, and settings`}>
+        <button type="button" className={css.me} aria-label={t('{name}: who you are, and settings', { name })}>
           <IconUserCircle size={18} stroke={1.8} aria-hidden />
           <span className={css.label}>{name}</span>
         </button>
@@ -25,32 +36,49 @@ export function Identity({ search }: { search: () => void }) {
       <Menu.Dropdown className={css.identity}>
         {me ? <About me={me} /> : null}
         <Menu.Item leftSection={<IconSearch size={15} />} rightSection={<kbd>Ctrl K</kbd>} onClick={search}>
-          Go to anything
+          {t('Go to anything')}
         </Menu.Item>
         <Menu.Item
           leftSection={other === 'dark' ? <IconMoon size={15} /> : <IconSun size={15} />}
           onClick={() => setColorScheme(other)}
         >
-          Switch to {other} colours
+          {other === 'dark' ? t('Switch to dark colours') : t('Switch to light colours')}
         </Menu.Item>
+        <Languages />
         {notice === 'unsupported' ? null : (
           <Menu.Item
             leftSection={notice === 'on' ? <IconBellOff size={15} /> : <IconBell size={15} />}
             disabled={notice === 'blocked'}
-            title={notice === 'blocked' ? 'The browser blocks notifications of this page' : undefined}
+            title={notice === 'blocked' ? t('The browser blocks notifications of this page') : undefined}
             onClick={() => void notices.toggle()}
           >
-            {notice === 'on' ? 'Stop desktop notifications' : 'Notify me on the desktop'}
+            {notice === 'on' ? t('Stop desktop notifications') : t('Notify me on the desktop')}
           </Menu.Item>
         )}
         {value === null ? null : (
           <Menu.Item leftSection={<IconLogout size={15} />} onClick={() => key.signOut()}>
-            Sign out, in all tabs
+            {t('Sign out, in all tabs')}
           </Menu.Item>
         )}
       </Menu.Dropdown>
     </Menu>
   );
+}
+
+/** The other languages, each by its own name. */
+function Languages() {
+  return Object.entries(LANGUAGES)
+    .filter(([language]) => language !== document.documentElement.lang)
+    .map(([language, name]) => (
+      <Menu.Item
+        key={language}
+        lang={language}
+        leftSection={<IconLanguage size={15} />}
+        onClick={() => chooseLanguage(language as Language)}
+      >
+        {name}
+      </Menu.Item>
+    ));
 }
 
 function About({ me: { name, owner, scopes, sees } }: { me: Me }) {
@@ -59,10 +87,10 @@ function About({ me: { name, owner, scopes, sees } }: { me: Me }) {
       <div className={css.about} role="menuitem" aria-disabled tabIndex={-1}>
         <span>{name}</span>
         <span>
-          {owner === name ? 'Its own runs' : `Runs of ${owner}`}
-          {sees === 'all' ? ', and it sees those of everybody' : ''}
+          {owner === name ? t('Its own runs') : t('Runs of {owner}', { owner })}
+          {sees === 'all' ? t(', and it sees those of everybody') : ''}
         </span>
-        <span>May: {scopes.join(', ') || 'nothing'}</span>
+        <span>{t('May: {scopes}', { scopes: scopes.join(', ') || t('nothing') })}</span>
       </div>
       <Menu.Divider />
     </>

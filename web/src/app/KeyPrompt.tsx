@@ -2,6 +2,8 @@ import { Button, Modal, PasswordInput, Stack, Text } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { key } from '../api/key';
 import { useStore } from '../store/store';
+import { Said } from '../words/Said';
+import { t } from '../words/t';
 
 /** Asks for an API key when the server does. One sign-in is enough for all tabs that are open. */
 export function KeyPrompt() {
@@ -19,25 +21,29 @@ export function KeyPrompt() {
       withCloseButton={false}
       closeOnClickOutside={false}
       closeOnEscape={false}
-      title="This server asks for a key"
+      title={t('This server asks for a key')}
     >
       <form onSubmit={submit}>
         <Stack>
           <Text size="sm">
-            {known ? 'The key was not accepted. ' : ''}
-            Paste the key you were given. Whoever runs the server makes one with <code>consort keys new</code>, which
-            shows it once; its configuration holds only a hash. The tabs that are open share it, and it is forgotten
-            when the last of them closes.
+            {known ? `${t('The key was not accepted.')} ` : ''}
+            {t('Paste the key you were given.')}{' '}
+            <Said
+              of="Whoever runs the server makes one with {command}, which shows it once."
+              command={<code>consort keys new</code>}
+            />{' '}
+            {t('Its configuration holds only a hash.')}{' '}
+            {t('The tabs that are open share it, and it is forgotten when the last of them closes.')}
           </Text>
           <PasswordInput
-            label="API key"
+            label={t('API key')}
             value={value}
             onChange={(event) => setValue(event.currentTarget.value)}
             data-autofocus
             autoComplete="off"
           />
           <Button type="submit" disabled={!value.trim()}>
-            Connect
+            {t('Connect')}
           </Button>
         </Stack>
       </form>

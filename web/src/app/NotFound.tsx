@@ -1,12 +1,14 @@
 import { IconMapOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { Empty } from '../ui/Note';
+import { t } from '../words/t';
+import { Said } from '../words/Said';
 
 export function NotFound() {
   return (
-    <Empty icon={IconMapOff} title="There is no page here">
+    <Empty icon={IconMapOff} title={t('There is no page here')}>
       <p>
-        The address may be mistyped. <Link to="/runs">All runs</Link>
+        <Said of="The address may be mistyped. {link}" link={<Link to="/runs">{t('All runs')}</Link>} />
       </p>
     </Empty>
   );

@@ -11,6 +11,7 @@ import type { Answer } from '../api/types';
 import { RAIL } from './pages';
 import css from './Palette.module.css';
 import { type Entry, type Hit, hitEntries, matching, runEntry, threadEntry, workflowEntry } from './palette';
+import { t } from '../words/t';
 
 /** Runs that are looked through here; the server's search finds the others. */
 const RUNS = 200;
@@ -40,7 +41,7 @@ export default function Palette({ close }: { close: () => void }) {
     <Modal
       opened
       onClose={close}
-      title="Go to anything"
+      title={t('Go to anything')}
       classNames={{ header: 'visually-hidden' }}
       withCloseButton={false}
       padding={0}
@@ -55,11 +56,11 @@ export default function Palette({ close }: { close: () => void }) {
         px="md"
         leftSection={<IconSearch size={17} />}
         role="combobox"
-        aria-label="Go to anything"
+        aria-label={t('Go to anything')}
         aria-expanded
         aria-controls="palette"
         aria-activedescendant={shown.length > 0 ? `palette-${chosen}` : undefined}
-        placeholder="A page, a run, a conversation, an action"
+        placeholder={t('A page, a run, a conversation, an action')}
         value={typed}
         onChange={(event) => {
           setTyped(event.currentTarget.value);
@@ -67,12 +68,12 @@ export default function Palette({ close }: { close: () => void }) {
         }}
         onKeyDown={pressed}
       />
-      <div className={css.list} id="palette" role="listbox" aria-label="What was found">
+      <div className={css.list} id="palette" role="listbox" aria-label={t('What was found')}>
         {shown.map((entry, position) => (
           <Fragment key={`${entry.group}${entry.id}`}>
             {entry.group === shown[position - 1]?.group ? null : (
               <div className={css.group} role="presentation">
-                {entry.group}
+                {t(entry.group)}
               </div>
             )}
             <div
@@ -91,7 +92,7 @@ export default function Palette({ close }: { close: () => void }) {
             </div>
           </Fragment>
         ))}
-        {shown.length === 0 ? <p className={css.none}>Nothing has these words.</p> : null}
+        {shown.length === 0 ? <p className={css.none}>{t('Nothing has these words.')}</p> : null}
       </div>
     </Modal>
   );
@@ -139,13 +140,18 @@ function useActions(): Entry[] {
   const other = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
   return [
     ...RAIL.map(({ to, name }): Entry => ({ id: to, group: 'Go to', title: name, act: to })),
-    { id: 'run', group: 'Do', title: 'Start a run', act: '/runs/new' },
-    { id: 'chat', group: 'Do', title: 'Begin a conversation', act: '/chat/new' },
-    { id: 'workflow', group: 'Do', title: 'Draw a workflow', act: '/workflows/new' },
-    { id: 'compare', group: 'Do', title: 'Compare two runs', act: '/compare' },
-    { id: 'colours', group: 'Do', title: `Switch to ${other} colours`, act: () => setColorScheme(other) },
+    { id: 'run', group: 'Do', title: t('Start a run'), act: '/runs/new' },
+    { id: 'chat', group: 'Do', title: t('Begin a conversation'), act: '/chat/new' },
+    { id: 'workflow', group: 'Do', title: t('Draw a workflow'), act: '/workflows/new' },
+    { id: 'compare', group: 'Do', title: t('Compare two runs'), act: '/compare' },
+    {
+      id: 'colours',
+      group: 'Do',
+      title: other === 'dark' ? t('Switch to dark colours') : t('Switch to light colours'),
+      act: () => setColorScheme(other),
+    },
     ...(key.current() === null
       ? []
-      : [{ id: 'out', group: 'Do' as const, title: 'Sign out, in all tabs', act: () => key.signOut() }]),
+      : [{ id: 'out', group: 'Do' as const, title: t('Sign out, in all tabs'), act: () => key.signOut() }]),
   ];
 }

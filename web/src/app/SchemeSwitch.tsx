@@ -1,6 +1,7 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { IconMoon, IconSun } from '@tabler/icons-react';
 import css from './Shell.module.css';
+import { t } from '../words/t';
 
 /** Light or dark; the system's choice until one is made here. */
 export function SchemeSwitch() {
@@ -14,7 +15,7 @@ export function SchemeSwitch() {
       variant="subtle"
       color="gray"
       size="md"
-      aria-label={`Switch to ${other} colours`}
+      aria-label={other === 'dark' ? t('Switch to dark colours') : t('Switch to light colours')}
       onClick={() => setColorScheme(other)}
     >
       {scheme === 'dark' ? <IconSun size={17} stroke={1.8} /> : <IconMoon size={17} stroke={1.8} />}

@@ -15,6 +15,7 @@ import { useWaitingTitle } from '../ui/Page';
 import { REVIEW } from '../ui/ReviewButton';
 import { useCalledBack } from './useCalledBack';
 import { useFeed } from './useFeed';
+import { t } from '../words/t';
 
 const Palette = lazy(() => import('./Palette'));
 const ReviewDialog = lazy(() => import('../rooms/reviews/ReviewDialog'));
@@ -32,14 +33,14 @@ export function Shell() {
   return (
     <div className={css.shell}>
       <a className={css.skip} href="#main">
-        Skip to the page
+        {t('Skip to the page')}
       </a>
       <header className={css.rail}>
-        <NavLink to="/" className={css.brand ?? ''} aria-label="Consort, overview">
+        <NavLink to="/" className={css.brand ?? ''} aria-label={t('Consort, overview')}>
           <img src="/favicon.svg" alt="" />
-          <span>Consort</span>
+          <span>{t('Consort')}</span>
         </NavLink>
-        <nav aria-label="Rooms">
+        <nav aria-label={t('Pages of Consort')}>
           {RAIL.map(({ to, name, icon: Icon, isMinor }) => (
             <NavLink key={to} to={to} end={to === '/'} className={css.item ?? ''} title={name} data-minor={isMinor}>
               <Icon size={18} stroke={1.8} aria-hidden />
@@ -47,7 +48,7 @@ export function Shell() {
               {waiting[to] ? (
                 <span className={css.badge}>
                   {waiting[to]}
-                  <span className="visually-hidden"> waiting</span>
+                  <span className="visually-hidden"> {t('waiting')}</span>
                 </span>
               ) : null}
             </NavLink>
@@ -89,7 +90,7 @@ function More() {
       <Menu.Target>
         <button type="button" className={css.more} data-here={isHere || undefined}>
           <IconDots size={18} stroke={1.8} aria-hidden />
-          More
+          {t('More')}
         </button>
       </Menu.Target>
       <Menu.Dropdown>

@@ -4,6 +4,8 @@ import { connections } from '../api/connections';
 import { useStore } from '../store/store';
 import { Duration } from '../ui/Time';
 import css from './Connection.module.css';
+import { t } from '../words/t';
+import { Said } from '../words/Said';
 
 /** Time without a connection after which a page says so: shorter ones are over before they are read. */
 const PATIENCE_MS = 1_500;
@@ -26,11 +28,14 @@ export function StaleBar() {
   return (
     <div className={css.stale} role="alert">
       <span>
-        The server cannot be reached. This page shows how things stood <Duration from={since} /> ago.
+        <Said
+          of="The server cannot be reached. This page shows how things stood {time} ago."
+          time={<Duration from={since} />}
+        />
       </span>
       {connection.state === 'lost' ? (
         <Button size="compact-xs" variant="default" onClick={connection.retry}>
-          Try again now
+          {t('Try again now')}
         </Button>
       ) : null}
     </div>

@@ -4,6 +4,7 @@ import type { Approval, Review, RunRow } from '../api/types';
 import { errorText } from '../run/words';
 import { shortId } from '../ui/format';
 import type { Notice } from './notices';
+import { t } from '../words/t';
 
 export interface Waiting {
   reviews: readonly Review[];
@@ -31,22 +32,27 @@ function reviewNotice({ reviewId, timing, taskName, prompt, taskOutput }: Review
   const isQuestion = timing === 'DURING_EXECUTION';
   return {
     tag: reviewId,
-    title: isQuestion ? `${taskName} asks you` : `${taskName} waits for your review`,
+    title: isQuestion ? t('{taskName} asks you', { taskName }) : t('{taskName} waits for your review', { taskName }),
     body: (prompt ?? taskOutput).slice(0, 140),
     to: `/reviews/${reviewId}`,
   };
 }
 
 function approvalNotice({ approval_id, tool_name, message, thread_id }: Approval): Notice {
-  return { tag: approval_id, title: `May ${tool_name} be called?`, body: message, to: `/chat/${thread_id}` };
+  return {
+    tag: approval_id,
+    title: t('May {tool_name} be called?', { tool_name }),
+    body: message,
+    to: `/chat/${thread_id}`,
+  };
 }
 
 function runNotice({ runId, status, ensemble, error, title, outputPreview }: RunRow): Notice {
-  const name = title || ensemble || `run ${shortId(runId)}`;
-  const ends: Partial<Record<RunRow['status'], string>> = { COMPLETED: 'is done', CANCELLED: 'was cancelled' };
+  const name = title || ensemble || t('run {id}', { id: shortId(runId) });
+  const ends: Partial<Record<RunRow['status'], string>> = { COMPLETED: t('is done'), CANCELLED: t('was cancelled') };
   return {
     tag: runId,
-    title: `${name} ${ends[status] ?? 'failed'}`,
+    title: `${name} ${ends[status] ?? t('failed')}`,
     body: error ? errorText(error) : (outputPreview ?? ''),
     to: status === 'COMPLETED' ? `/runs/${runId}/outputs` : `/runs/${runId}`,
   };

@@ -2,6 +2,8 @@
 
 import type { ListedWorkflow, RunRow, Thread } from '../api/types';
 import { runName } from '../ui/runName';
+import { statusText } from '../ui/Status';
+import { t } from '../words/t';
 
 export interface Entry {
   id: string;
@@ -53,14 +55,14 @@ export const runEntry = (run: RunRow): Entry => ({
   id: run.runId,
   group: 'Runs',
   title: runName(run),
-  note: [run.ensemble, run.status.toLowerCase(), run.outputPreview].filter(Boolean).join(' · '),
+  note: [run.ensemble, statusText(run.status), run.outputPreview].filter(Boolean).join(' · '),
   act: `/runs/${run.runId}`,
 });
 
 export const threadEntry = ({ id, title }: Thread): Entry => ({
   id,
   group: 'Conversations',
-  title: title || 'Untitled',
+  title: title || t('Untitled'),
   act: `/chat/${id}`,
 });
 
@@ -76,14 +78,20 @@ const PLACES: Record<Hit['kind'], (id: string) => string> = {
   run: (id) => `/runs/${id}`,
   thread: (id) => `/chat/${id}`,
   workflow: (id) => `/workflows/${id}`,
-  document: () => '/tools',
+  document: documentAddress,
 };
+
+/** The page of a document, which is found as `kitchen/1`. */
+function documentAddress(id: string): string {
+  const end = id.lastIndexOf('/');
+  return `/documents?${new URLSearchParams({ collection: id.slice(0, end), document: id.slice(end + 1) })}`;
+}
 
 /** What the server found, without what is listed already. */
 export function hitEntries(hits: readonly Hit[], listed: readonly Entry[]): Entry[] {
   const known = new Set(listed.map(({ id }) => id));
   return hits
-    .filter(({ id, kind }) => kind !== 'document' && !known.has(id))
+    .filter(({ id }) => !known.has(id))
     .map(({ kind, id, title, snippet }) => ({
       id,
       group: 'Found',

@@ -2,6 +2,7 @@
 // style elements, so nothing here may need one.
 
 import { createTheme, Drawer, Menu, Modal, Tooltip } from '@mantine/core';
+import { t } from '../words/t';
 
 export const theme = createTheme({
   primaryColor: 'indigo',
@@ -11,9 +12,9 @@ export const theme = createTheme({
   components: {
     // Locking the scroll inserts a style element.
     Modal: Modal.extend({
-      defaultProps: { lockScroll: false, centered: true, closeButtonProps: { 'aria-label': 'Close' } },
+      defaultProps: { lockScroll: false, centered: true, closeButtonProps: { 'aria-label': t('Close') } },
     }),
-    Drawer: Drawer.extend({ defaultProps: { lockScroll: false, closeButtonProps: { 'aria-label': 'Close' } } }),
+    Drawer: Drawer.extend({ defaultProps: { lockScroll: false, closeButtonProps: { 'aria-label': t('Close') } } }),
     // A placeholder for the focus would be an entry of the menu that is none.
     Menu: Menu.extend({
       defaultProps: { shadow: 'md', position: 'bottom-end', withInitialFocusPlaceholder: false },

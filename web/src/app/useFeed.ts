@@ -19,6 +19,7 @@ export function useFeed(): void {
       timer = undefined;
       void client.invalidateQueries({ queryKey: ['runs'] });
       void client.invalidateQueries({ queryKey: ['reviews'] });
+      void client.invalidateQueries({ queryKey: ['approvals'] });
     };
     const stop = openFeed(() => {
       timer ??= setTimeout(refresh, PAUSE_MS);

@@ -262,7 +262,7 @@ describe('a thread', () => {
     };
     expect([4, 5, 6, 7, 10, 11].map(text)).toEqual([
       'Plans: Tea',
-      'Mends the plan: no such tool',
+      'Corrects the plan: no such tool',
       'The plan has no mistakes',
       'Planned 1 task: brew',
       'Planned 1 task: brew',
@@ -293,7 +293,7 @@ describe('a thread', () => {
       hasGap: false,
     });
     expect(words(chunk('late', 40))).toMatchObject({ text: 'late', hasGap: true });
-    expect(words({ ...place, content: 'Hm', thinking: true }, chunk('Yes', 0))).toMatchObject({
+    expect(words({ ...place, content: 'Hm', offset: 0, thinking: true }, chunk('Yes', 0))).toMatchObject({
       text: 'Yes',
       thought: 'Hm',
       hasGap: false,

@@ -19,6 +19,7 @@ import {
   settleText,
   startCall,
 } from './steps';
+import { t } from '../words/t';
 
 export function fold(state: ThreadState, frames: readonly Frame[]): ThreadState {
   const draft = new ThreadDraft(state);
@@ -51,8 +52,9 @@ function applyLive(draft: ThreadDraft, frame: LiveFrame): void {
 
 function applyStored(draft: ThreadDraft, frame: StoredFrame): void {
   if (frame.type === 'message' && frame.role === 'user') {
-    const { turn_id: id, at, content: message } = frame;
-    return draft.beginTurn({ id, at, message, isOver: false, items: [], approvals: [], clientCalls: [] });
+    const { turn_id: id, at, content: message, attachments } = frame;
+    const files = attachments?.length ? { attachments } : {};
+    return draft.beginTurn({ id, at, message, ...files, isOver: false, items: [], approvals: [], clientCalls: [] });
   }
   const turn = draft.turn(frame.turn_id);
   // Rows know more of a turn whose first frame was not read here, or that is over.
@@ -60,9 +62,9 @@ function applyStored(draft: ThreadDraft, frame: StoredFrame): void {
 }
 
 const MODES: Record<Mode, string> = {
-  plan: 'no effects',
-  default: 'asks before effects',
-  auto: 'does without asking',
+  plan: t('no effects'),
+  default: t('asks before effects'),
+  auto: t('does without asking'),
 };
 
 // One case for each frame, in the order a turn goes through them.
@@ -87,7 +89,7 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
       removeText(itemsOf(turn, frame.parent_id), frame.call_id);
       // After a last attempt the frames that follow say why it failed.
       if (frame.then !== 'give_up')
-        addNote(itemsOf(turn, frame.parent_id), frame, 'warn', `${frame.message}; tries again`);
+        addNote(itemsOf(turn, frame.parent_id), frame, 'warn', t('{message}; tries again', { message: frame.message }));
       return;
     case 'answer_truncated':
       // The final answer says so with its row, and a failed one with its error.
@@ -96,7 +98,7 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
       return;
     case 'answer_empty':
       if (frame.then === 'continue')
-        addNote(itemsOf(turn, frame.parent_id), frame, 'warn', 'Said nothing; asked again');
+        addNote(itemsOf(turn, frame.parent_id), frame, 'warn', t('Said nothing; asked again'));
       return;
     case 'tool_call_update':
       return frame.status === 'start' ? startCall(turn, frame) : endCall(turn, frame);
@@ -112,10 +114,15 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
     case 'tool_approval_resolved':
       return resolveApproval(turn, frame);
     case 'grant_withdrawn':
-      return addNote(turn.items, frame, 'plain', `${frame.by} took back what was allowed for this chat`);
+      return addNote(turn.items, frame, 'plain', t('{by} took back what was allowed for this chat', { by: frame.by }));
     case 'permission_mode_changed':
       turn.mode = frame.permission_mode;
-      return addNote(turn.items, frame, 'plain', `${frame.by} changed the mode: ${MODES[frame.permission_mode]}`);
+      return addNote(
+        turn.items,
+        frame,
+        'plain',
+        t('{by} changed the mode: {value}', { by: frame.by, value: MODES[frame.permission_mode] }),
+      );
     case 'budget_exceeded':
       return addNote(turn.items, frame, 'bad', breachText(frame));
     case 'error':
@@ -129,10 +136,11 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
     case 'chunk':
       endTurn(turn);
       // The text written before the stop comes after it, and is shown before it.
-      if (turn.isStopped) addNote(turn.items, frame, 'plain', 'Stopped');
+      if (turn.isStopped) addNote(turn.items, frame, 'plain', t('Stopped'));
       return;
     // Frames a turn has in common with a run; a thread shows none of them.
     case 'belt_composed':
+    case 'expression_evaluated':
     case 'task_started':
     case 'task_input':
     case 'task_completed':
@@ -167,6 +175,7 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
     case 'cancel_requested':
     case 'run_paused':
     case 'run_resumed':
+    case 'budget_raised':
     case 'turn_adopted':
       return;
     default:

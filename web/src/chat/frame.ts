@@ -1,10 +1,13 @@
 // The frames of a thread, as the server describes them: one for each stored event, chunks of the text a model is still
 // writing, and the progress of calls.
 
-import type { ChatEvent, ServerFrame } from '../api/generated/frames';
+import type { ChatEvent, ServerFrame } from '../../../clients/typescript/src/generated/frames';
 import type { Message } from '../api/types';
 
 export type { Approval, Message as Row } from '../api/types';
+
+/** A file that a message was sent with. */
+export type Attached = NonNullable<Message['attachments']>[number];
 
 /** A call of a turn, as its row keeps it; its parent, the subtask it was made in, comes before it. */
 export type TreeNode = NonNullable<Message['execution_tree']>['nodes'][number];

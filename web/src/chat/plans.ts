@@ -2,6 +2,7 @@
 
 import type { WorkflowDocument } from '../api/types';
 import type { Call, Item, Plan, ThreadState, Turn } from './state';
+import { plural, t } from '../words/t';
 
 function* calls(items: readonly Item[]): Generator<Call> {
   for (const item of items) {
@@ -43,14 +44,14 @@ export function planUnderWay({ turns }: ThreadState): Plan | undefined {
 /** The progress of a plan, in one line. */
 export function planText({ objective, refusals, mistakes, isChecked, tasks }: Plan): string {
   if (tasks.length > 0)
-    return `Planned ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${tasks.map(({ name }) => name).join(', ')}`;
-  if (isChecked) return 'The plan has no mistakes';
-  return refusals > 0 ? `Mends the plan: ${mistakes}` : `Plans: ${objective}`;
+    return `${plural(tasks.length, 'Planned {n} task', 'Planned {n} tasks')}: ${tasks.map(({ name }) => name).join(', ')}`;
+  if (isChecked) return t('The plan has no mistakes');
+  return refusals > 0 ? t('Corrects the plan: {mistakes}', { mistakes }) : t('Plans: {objective}', { objective });
 }
 
 /** The result of an editor's call in one line; other calls show their arguments and results. */
 export function editorCallText({ name, plan, isOver, isError, result = '' }: Call): string | undefined {
   if (plan && !isError) return planText(plan);
   if (!name.startsWith('ui_') || !isOver) return undefined;
-  return name === 'ui_get_graph' && !isError ? 'Looked at the canvas' : result;
+  return name === 'ui_get_graph' && !isError ? t('Looked at the canvas') : result;
 }

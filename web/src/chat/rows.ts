@@ -34,6 +34,7 @@ function turnOf(id: string, rows: Row[]): Turn {
     id,
     at: first?.created_at ?? '',
     message: first?.content ?? '',
+    ...(first?.attachments?.length ? { attachments: first.attachments } : {}),
     isOver: true,
     ...(rows.at(-1)?.truncated ? { isCut: true } : {}),
     items,

@@ -2,7 +2,7 @@
 // messages, and returns the results of its calls. A result is sent again after a loss until its turn has taken it.
 
 import { Problem, unreachable } from '../api/client';
-import type { ClientFrame, ServerFrame } from '../api/generated/frames';
+import type { ClientFrame, ServerFrame } from '../../../clients/typescript/src/generated/frames';
 import { openSocket, type Socket } from '../api/socket';
 
 /** The time a message may wait for the server to take it. */

@@ -1,7 +1,7 @@
 // A thread as this page knows it: turns, and in each the answers and calls, nested as they happened.
 
 import type { WorkflowDocument } from '../api/types';
-import type { Approval, ClientCall, CostSummary, Mode, Of } from './frame';
+import type { Approval, Attached, ClientCall, CostSummary, Mode, Of } from './frame';
 
 export interface ThreadState {
   /** The number of the next frame. */
@@ -13,8 +13,9 @@ export interface ThreadState {
 export interface Turn {
   id: string;
   at: string;
-  /** The person's message. */
+  /** The person's message, and the files it came with. */
   message: string;
+  attachments?: Attached[];
   isOver: boolean;
   /** A person stopped it. */
   isStopped?: true;

@@ -4,6 +4,7 @@ import type { WorkflowDocument } from '../api/types';
 import type { ChunkFrame, Of } from './frame';
 import { answerText } from './rows';
 import type { Call, Item, Note, Turn } from './state';
+import { t } from '../words/t';
 
 /** Characters kept of a model's thoughts. */
 const THOUGHT_MAX = 200;
@@ -113,16 +114,22 @@ export function addPlan(turn: Turn, frame: Of<'planning_update' | 'task_update'>
 }
 
 export function resolveApproval(turn: Turn, frame: Of<'tool_approval_resolved'>): void {
-  const { by, decision, approval_id: id } = frame;
-  const tool = turn.approvals.find(({ approval_id }) => approval_id === id)?.tool_name ?? 'it';
+  const { by, decision, approval_id: id, args } = frame;
+  const asked = turn.approvals.find(({ approval_id }) => approval_id === id);
+  const tool = asked?.tool_name ?? t('it');
+  const call = asked && args !== undefined ? findCall(turn.items, asked.tool_call_id) : undefined;
+  if (call) call.args = args;
   const texts: Record<string, string> = {
-    allow: `allowed ${tool}`,
-    allow_for_chat: `allowed ${tool} for this chat`,
-    deny: `denied ${tool}`,
+    allow:
+      args === undefined
+        ? t('{by} allowed {tool}', { by, tool })
+        : t('{by} allowed {tool} with other arguments', { by, tool }),
+    allow_for_chat: t('{by} allowed {tool} for this chat', { by, tool }),
+    deny: t('{by} denied {tool}', { by, tool }),
   };
   turn.approvals = turn.approvals.filter(({ approval_id }) => approval_id !== id);
   const tone = decision === 'deny' ? 'warn' : 'plain';
-  addNote(turn.items, frame, tone, `${by} ${texts[decision] ?? `decided ${decision} for ${tool}`}`);
+  addNote(turn.items, frame, tone, texts[decision] ?? t('{by} decided {decision} for {tool}', { by, decision, tool }));
 }
 
 export function endTurn(turn: Turn): void {

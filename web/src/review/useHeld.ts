@@ -5,6 +5,7 @@ import { useReviews } from '../api/queries';
 import { useStore } from '../store/store';
 import { forgetDraft } from '../ui/useDraft';
 import { HeldDecisions, type HeldState } from './held';
+import { t } from '../words/t';
 
 /** Time after a decision in which the next review takes none: a key or click may have been meant for the one before. */
 const SETTLE_MS = 500;
@@ -18,7 +19,7 @@ export const decisions = new HeldDecisions({
   refused: ({ review }, error) =>
     notifications.show({
       color: 'red',
-      title: `${review.taskName ?? 'The review'}: your decision was not taken`,
+      title: t('{task}: your decision was not taken', { task: review.taskName ?? t('The review') }),
       message: error.message,
       autoClose: 12_000,
     }),

@@ -3,6 +3,7 @@
 import type { RunDetail, WaitingFor } from '../api/types';
 import type { Conversation, RunState, Tone } from './state';
 import { breachText, errorText, stopText } from './words';
+import { t } from '../words/t';
 
 export interface Activity {
   text: string;
@@ -20,29 +21,35 @@ export interface Activity {
 
 /** The reasons to wait that only the server knows. */
 const WAITS: Record<WaitingFor, string> = {
-  queue: 'waits in the queue',
-  resume: 'is paused',
-  model: 'waits for a free slot or the rate limit of its model',
-  lock: 'waits for a lock another call holds',
-  retry: 'waits before it tries again',
-  review: 'waits for a review',
-  approval: 'waits for permission to call a tool',
-  storage: 'waits for room on the disk',
+  queue: t('waits in the queue'),
+  resume: t('is paused'),
+  model: t('waits for a free slot or the rate limit of its model'),
+  lock: t('waits for a lock another call holds'),
+  retry: t('waits before it tries again'),
+  review: t('waits for a review'),
+  approval: t('waits for permission to call a tool'),
+  storage: t('waits for room on the disk'),
 };
 
 export function runActivity(run: RunState, detail?: RunDetail): Activity {
   if (run.endedAt) return ended(run);
-  if (run.cancel && run.status === 'RUNNING') return { text: `Stops ${stopText(run.cancel)}`, tone: 'warn' };
-  if (run.status === 'ACCEPTED') return queued(detail?.queuePosition);
+  if (run.cancel && run.status === 'RUNNING')
+    return { text: t('Stops {when}', { when: stopText(run.cancel) }), tone: 'warn' };
+  const since = detail?.waitingSince ? { since: detail.waitingSince } : {};
+  if (run.status === 'ACCEPTED') return { ...queued(detail?.queuePosition), ...since };
   const active = [...run.conversations.values()].filter((conversation) => conversation.phase.kind !== 'over');
   const review = [...run.reviews.values()][0];
   if (run.paused)
-    return { text: active.some(isBusy) ? 'Pausing: lets what is under way finish' : 'Paused', tone: 'warn' };
+    return active.some(isBusy)
+      ? { text: t('Pausing: lets what is under way finish'), tone: 'warn' }
+      : { text: t('Paused'), tone: 'warn', ...since };
   const busy = active.filter(isBusy);
   if (busy.length === 0 && review) {
     const name = review.taskName ?? 'A task';
     const text =
-      review.timing === 'DURING_EXECUTION' ? `${name} asks a person` : `Waits for a person to review ${name}`;
+      review.timing === 'DURING_EXECUTION'
+        ? t('{name} asks a person', { name })
+        : t('Waits for a person to review {name}', { name });
     return {
       text,
       since: review.createdAt,
@@ -56,18 +63,23 @@ export function runActivity(run: RunState, detail?: RunDetail): Activity {
   if (busy.length === 0 && failed?.phase.kind === 'retrying') {
     const { model, message, at } = failed.phase;
     return {
-      text: `${model ?? 'The model'} failed (${message}); tries again`,
+      // The message of a provider begins with the model, which is named here already.
+      text: t('{model} failed ({message}); tries again', {
+        model: model ?? t('The model'),
+        message: message.replace(/^model `[^`]*`, /, ''),
+      }),
       tone: 'warn',
       until: at,
       taskIndex: failed.taskIndex,
       ...(model ? { model, attempt: attemptOf(failed) + 1 } : {}),
     };
   }
-  if (busy.length === 0 && detail?.waitingFor) return { text: `The run ${WAITS[detail.waitingFor]}`, tone: 'warn' };
+  if (busy.length === 0 && detail?.waitingFor)
+    return { text: t('The run {waits}', { waits: WAITS[detail.waitingFor] }), tone: 'warn', ...since };
   const first = deepest(busy.length > 0 ? busy : active);
-  if (!first) return { text: 'Decides what comes next', tone: 'plain' };
+  if (!first) return { text: t('Decides what comes next'), tone: 'plain' };
   const tasks = new Set((busy.length > 0 ? busy : active).map((conversation) => conversation.taskIndex));
-  const more = tasks.size > 1 ? `, and ${tasks.size - 1} more` : '';
+  const more = tasks.size > 1 ? t(', and {value} more', { value: tasks.size - 1 }) : '';
   const name = run.tasks[first.taskIndex - 1]?.name ?? first.title;
   const { phase } = first;
   return {
@@ -90,21 +102,23 @@ export function activityText(conversation: Conversation): string {
   const { phase } = conversation;
   switch (phase.kind) {
     case 'starting':
-      return 'waits for its first model call';
+      return t('waits for its first model call');
     case 'asking':
-      return `waits for ${phase.model} to answer`;
+      return t('waits for {model} to answer', { model: phase.model });
     case 'answering':
-      return `is being answered by ${phase.model}`;
+      return t('is being answered by {model}', { model: phase.model });
     case 'tools':
-      return phase.running > 1 ? `runs ${phase.running} tools` : `runs ${phase.last}`;
+      return phase.running > 1
+        ? t('runs {running} tools', { running: phase.running })
+        : t('runs {last}', { last: phase.last });
     case 'retrying':
-      return `tries ${phase.model ?? 'its model'} again soon`;
+      return t('tries {model} again soon', { model: phase.model ?? t('its model') });
     case 'between':
-      return 'waits for its next model call';
+      return t('waits for its next model call');
     case 'reviewing':
-      return 'waits for a review';
+      return t('waits for a review');
     case 'over':
-      return 'is over';
+      return t('is over');
   }
 }
 
@@ -117,26 +131,30 @@ function deepest(conversations: Conversation[]): Conversation | undefined {
 }
 
 function queued(position: number | undefined): Activity {
-  const ahead = position === undefined ? '' : position === 0 ? ', next to start' : `, ${position} ahead of it`;
-  return { text: `Waits in the queue${ahead}`, tone: 'warn' };
+  const ahead =
+    position === undefined ? '' : position === 0 ? t(', next to start') : t(', {position} ahead of it', { position });
+  return { text: t('Waits in the queue{ahead}', { ahead }), tone: 'warn' };
 }
 
 function doneText({ tasks }: RunState): string {
   const declared = tasks.filter((task) => !task.isManager);
   const done = declared.filter(({ status }) => status === 'COMPLETED').length;
-  if (done < declared.length) return `Ended with ${done} of ${declared.length} tasks done`;
-  return done === 1 ? 'Its task is done' : `All ${done} tasks are done`;
+  const skipped = declared.filter(({ status }) => status === 'SKIPPED').length;
+  if (skipped > 0 && done + skipped === declared.length)
+    return t('Done: {done} of {count} tasks, {skipped} skipped', { done, count: declared.length, skipped });
+  if (done < declared.length) return t('Ended with {done} of {count} tasks done', { done, count: declared.length });
+  return done === 1 ? t('Its task is done') : t('All {done} tasks are done', { done });
 }
 
 function ended(run: RunState): Activity {
   switch (run.status) {
     case 'CANCELLED':
-      return { text: 'Cancelled; outputs of finished tasks are kept', tone: 'warn' };
+      return { text: t('Cancelled; outputs of finished tasks are kept'), tone: 'warn' };
     case 'FAILED':
-      return { text: run.breach ? breachText(run.breach) : errorText(run.error ?? 'Failed'), tone: 'bad' };
+      return { text: run.breach ? breachText(run.breach) : errorText(run.error ?? t('Failed')), tone: 'bad' };
     default:
       return run.exitReason === 'USER_EXIT_EARLY'
-        ? { text: 'Ended early by a reviewer', tone: 'good' }
+        ? { text: t('Ended early by a reviewer'), tone: 'good' }
         : { text: doneText(run), tone: 'good' };
   }
 }

@@ -7,6 +7,7 @@ import type {
   Chore,
   Conversation,
   Directive,
+  Instance,
   Item,
   Note,
   ReviewItem,
@@ -34,6 +35,17 @@ export class RunDraft {
     const copy = this.#mark({ ...known });
     this.#tasks()[index - 1] = copy;
     return copy;
+  }
+
+  /** Changes what is known of a task for one item, or in one round. */
+  setInstance(taskIndex: number, id: string, change: Partial<Instance>): void {
+    const task = this.task(taskIndex);
+    if (!task) return;
+    const known = task.instances ?? [];
+    const isKnown = known.some((instance) => instance.id === id);
+    task.instances = isKnown
+      ? known.map((instance) => (instance.id === id ? { ...instance, ...change } : instance))
+      : [...known, { id, status: 'PENDING', tokens: 0, toolCalls: 0, ...change }];
   }
 
   setTasks(tasks: Task[]): void {

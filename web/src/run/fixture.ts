@@ -150,7 +150,7 @@ export const RUN = told(
 
 export const whole = fold(emptyRun('run-1'), RUN);
 
-export const words = (token: string): Frame => ({
+export const words = (token: string, offset: number): Frame => ({
   type: 'token',
   runId: 'run-1',
   taskIndex: 1,
@@ -158,5 +158,6 @@ export const words = (token: string): Frame => ({
   taskDescription: 'Do one',
   turnId: '1',
   token,
+  offset,
   sentAt: at(6),
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunDetail } from '../api/types';
-import { fold } from './fold';
+import { fold, interrupted } from './fold';
 import { emptyRun, seededRun } from './seed';
 import type { Frame, StoredFrame } from './frame';
 import type { RunState } from './state';
@@ -58,14 +58,25 @@ describe('the fold', () => {
   });
 
   it('streams words into the round under way and replaces them by the answer', () => {
-    const talking = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), [words('Forty'), words('-two')]);
+    const talking = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), [words('Forty', 0), words('-two', 5)]);
     expect(talking.conversations.get('1')).toMatchObject({
       phase: { kind: 'answering' },
       items: [{ streaming: 'Forty-two' }],
     });
     const answered = fold(talking, RUN.slice(6, 7));
     expect(answered.conversations.get('1')?.items[0]).toMatchObject({ streaming: '' });
-    expect(fold(answered, [words('late')]).conversations.get('1')?.items[0]).toMatchObject({ streaming: '' });
+    expect(fold(answered, [words('late', 9)]).conversations.get('1')?.items[0]).toMatchObject({ streaming: '' });
+  });
+
+  it('takes an answer from its beginning when it joins late, or again', () => {
+    const joined = interrupted(fold(emptyRun('run-1'), RUN.slice(0, 6)));
+    const item = (run: RunState) => run.conversations.get('1')?.items[0];
+    expect(item(joined)).toMatchObject({ streaming: '', isPartial: true });
+    const heard = fold(joined, [words('Forty', 0), words('-two', 5)]);
+    expect(item(heard)).toMatchObject({ streaming: 'Forty-two' });
+    expect(item(heard)).not.toHaveProperty('isPartial');
+    expect(item(fold(interrupted(heard), [words('Forty-two and', 0)]))).toMatchObject({ streaming: 'Forty-two and' });
+    expect(item(fold(joined, [words('two', 6)]))).toMatchObject({ streaming: 'two', isPartial: true });
   });
 
   it('tells how far a call is that somebody else does, until it is over', () => {
@@ -88,7 +99,7 @@ describe('the fold', () => {
   });
 
   it('keeps a bounded amount of an endless answer', () => {
-    const many = Array.from({ length: 100_000 }, () => words('ten chars '));
+    const many = Array.from({ length: 100_000 }, (_, at) => words('ten chars ', at * 10));
     const item = fold(fold(emptyRun('run-1'), RUN.slice(0, 6)), many).conversations.get('1')?.items[0];
     expect(item?.kind === 'round' && item.streaming.length).toBeLessThan(200_000);
   });

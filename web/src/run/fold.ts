@@ -5,33 +5,30 @@ import { RunDraft } from './draft';
 import { type Frame, isInherited, isStored, type LiveFrame, type StoredFrame } from './frame';
 import type { RunState } from './state';
 import {
-  acceptRun,
   addDirective,
   addNote,
   appendToken,
   chargeCall,
   closeReview,
   completeRound,
-  completeTask,
   deliverDirective,
   endCall,
   endDelegation,
   endRun,
   failRound,
-  failTask,
   openReview,
   recordUsage,
   rejectOutput,
   retryRound,
-  skipTask,
   startCall,
   startDelegation,
   startRound,
   startSubtask,
-  startTask,
   updateProgress,
 } from './steps';
-import { breachText, choreText, cutText, decisionText, forkText, stopText, timeoutText } from './words';
+import { acceptRun, completeTask, failTask, skipTask, startTask } from './tasks';
+import { breachText, choreText, cutText, decisionText, evaluatedText, forkText, stopText, timeoutText } from './words';
+import { t } from '../words/t';
 
 export function fold(state: RunState, frames: readonly Frame[]): RunState {
   const draft = new RunDraft(state);
@@ -79,7 +76,7 @@ function resetUsage(draft: RunDraft): void {
   }
 }
 
-/** Marks the texts being written as partial: tokens before, or between, this page's connections were missed. */
+/** Marks the texts being written as partial, until they come from their beginning on the new connection. */
 export function interrupted(state: RunState): RunState {
   const draft = new RunDraft(state);
   for (const { id, phase } of state.conversations.values()) {
@@ -101,7 +98,7 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
       resetUsage(draft);
       return draft.addNote(frame, 'plain', forkText(frame));
     case 'run_adopted':
-      if (frame.epoch > 1) draft.addNote(frame, 'warn', 'The server restarted; the run went on from its record');
+      if (frame.epoch > 1) draft.addNote(frame, 'warn', t('The server restarted; the run went on from its record'));
       return;
     case 'ensemble_started':
       run.status = 'RUNNING';
@@ -114,6 +111,8 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
       if (conversation) Object.assign(conversation, { tools: frame.toolNames, prompt: frame.assembledContext });
       return;
     }
+    case 'expression_evaluated':
+      return draft.addNote(frame, frame.error === undefined ? 'plain' : 'bad', evaluatedText(frame));
     case 'belt_composed': {
       const conversation = draft.conversation(frame.turnId);
       if (conversation) conversation.tools = frame.toolNames;
@@ -125,7 +124,7 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
       return;
     }
     case 'reflection_started':
-      return addNote(draft, frame, 'plain', 'Reflects on what it did');
+      return addNote(draft, frame, 'plain', t('Reflects on what it did'));
     case 'llm_iteration_started':
       return startRound(draft, frame);
     case 'model_retried':
@@ -137,19 +136,34 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
     case 'model_failed':
       return failRound(draft, frame);
     case 'history_dropped':
-      return addNote(draft, frame, 'warn', `Forgot ${frame.exchanges} older exchanges to fit the model's context`);
+      return addNote(
+        draft,
+        frame,
+        'warn',
+        t("Forgot {exchanges} older exchanges to fit the model's context", { exchanges: frame.exchanges }),
+      );
     case 'output_rejected':
       return rejectOutput(draft, frame);
     case 'answer_truncated':
       return addNote(draft, frame, 'warn', cutText(frame.then, frame.inCall ?? false));
     case 'answer_empty':
-      return addNote(draft, frame, 'warn', frame.then === 'continue' ? 'Said nothing; asked again' : 'Said nothing');
+      return addNote(
+        draft,
+        frame,
+        'warn',
+        frame.then === 'continue' ? t('Said nothing; asked again') : t('Said nothing'),
+      );
     case 'last_round':
-      return addNote(draft, frame, 'warn', 'Last permitted round: no tools, an answer is asked for');
+      return addNote(draft, frame, 'warn', t('Last permitted round: no tools, an answer is asked for'));
     case 'finish_demanded':
-      return addNote(draft, frame, 'warn', 'Answered without finishing its subtask; asked to finish it');
+      return addNote(draft, frame, 'warn', t('Answered without finishing its subtask; asked to finish it'));
     case 'loop_noticed':
-      return addNote(draft, frame, 'warn', `Asked ${frame.toolName} the same thing ${frame.times} times`);
+      return addNote(
+        draft,
+        frame,
+        'warn',
+        t('Asked {toolName} the same thing {times} times', { toolName: frame.toolName, times: frame.times }),
+      );
     case 'tool_dispatched':
       startCall(draft, frame);
       return;
@@ -169,9 +183,9 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
     case 'review_decided':
       return closeReview(draft, frame, decisionText(frame.decision, frame.by), frame.feedback ?? frame.revisedOutput);
     case 'review_timed_out':
-      return closeReview(draft, frame, `Nobody decided in time: ${timeoutText(frame.action)}`);
+      return closeReview(draft, frame, t('Nobody decided in time: {then}', { then: timeoutText(frame.action) }));
     case 'review_closed':
-      return closeReview(draft, frame, 'Closed without a decision');
+      return closeReview(draft, frame, t('Closed without a decision'));
     case 'task_completed':
       return completeTask(draft, frame);
     case 'task_failed':
@@ -187,17 +201,23 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
       return draft.addNote(
         frame,
         'plain',
-        `${frame.by} switched the model from ${frame.previousModel} to ${frame.model ?? 'its own'}`,
+        t('{by} switched the model from {before} to {model}', {
+          by: frame.by,
+          before: frame.previousModel,
+          model: frame.model ?? t('its own'),
+        }),
       );
     case 'cancel_requested':
       run.cancel = frame.mode;
-      return draft.addNote(frame, 'warn', `${frame.by} asked to stop ${stopText(frame.mode)}`);
+      return draft.addNote(frame, 'warn', t('{by} asked to stop {when}', { by: frame.by, when: stopText(frame.mode) }));
     case 'run_paused':
       run.paused = true;
-      return draft.addNote(frame, 'plain', `${frame.by} paused the run`);
+      return draft.addNote(frame, 'plain', t('{by} paused the run', { by: frame.by }));
     case 'run_resumed':
       run.paused = false;
-      return draft.addNote(frame, 'plain', `${frame.by} resumed the run`);
+      return draft.addNote(frame, 'plain', t('{by} resumed the run', { by: frame.by }));
+    case 'budget_raised':
+      return draft.addNote(frame, 'plain', t('{by} raised the budget', { by: frame.by }));
     case 'budget_exceeded': {
       const { reason, limit, observed } = frame;
       run.breach = { reason, limit, observed };

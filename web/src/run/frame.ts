@@ -1,7 +1,7 @@
 // The frames of a run, as the server describes them: one for each stored event, tokens of the text a model is still
 // writing, the progress of calls, and the result.
 
-import type { RunEvent, ServerFrame } from '../api/generated/frames';
+import type { RunEvent, ServerFrame } from '../../../clients/typescript/src/generated/frames';
 import type { TaskStatus } from '../api/types';
 
 export type StoredFrame = Extract<ServerFrame, RunEvent>;

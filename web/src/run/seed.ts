@@ -3,7 +3,7 @@
 import type { RunDetail } from '../api/types';
 import { definedFields } from './defined';
 import { isInherited, type StoredFrame } from './frame';
-import type { RunState, Task, Totals } from './state';
+import type { Instance, RunState, Task, Totals } from './state';
 
 const NOTHING: Totals = {
   inputTokens: 0,
@@ -28,6 +28,7 @@ export function emptyRun(runId: string): RunState {
     at: '',
     paused: false,
     tasks: [],
+    groups: [],
     conversations: new Map(),
     reviews: new Map(),
     directives: new Map(),
@@ -43,6 +44,7 @@ export function emptyRun(runId: string): RunState {
  */
 export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, first: number): RunState {
   const declared = accepted?.type === 'run_accepted' ? accepted.tasks : [];
+  const groups = accepted?.type === 'run_accepted' ? (accepted.groups ?? []) : [];
   const { metrics } = detail;
   const cost = metrics.costEstimate;
   return {
@@ -57,7 +59,8 @@ export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, 
     startedAt: detail.startedAt,
     paused: detail.paused,
     ...(detail.model === undefined ? {} : { model: detail.model }),
-    tasks: detail.tasks.map((task, position) => seededTask(task, position, declared[position]?.context ?? [])),
+    tasks: detail.tasks.map((task, position) => seededTask(task, position, declared[position])),
+    groups,
     totals: {
       inputTokens: metrics.inputTokens,
       outputTokens: metrics.outputTokens,
@@ -70,12 +73,18 @@ export function seededRun(detail: RunDetail, accepted: StoredFrame | undefined, 
   };
 }
 
-function seededTask(detail: RunDetail['tasks'][number], position: number, context: number[]): Task {
+type Declared = Extract<StoredFrame, { type: 'run_accepted' }>['tasks'][number];
+type DetailTask = RunDetail['tasks'][number];
+
+function seededTask(detail: DetailTask, position: number, declared: Declared | undefined): Task {
   return definedFields<Task>({
     index: position + 1,
     name: detail.name,
     role: detail.agentRole,
-    context,
+    context: declared?.context ?? [],
+    when: declared?.when,
+    forEach: declared?.forEach,
+    instances: detail.instances?.map(seededInstance),
     status: detail.status,
     description: detail.description,
     ...(detail.model === undefined ? {} : { model: detail.model }),
@@ -85,6 +94,23 @@ function seededTask(detail: RunDetail['tasks'][number], position: number, contex
     toolCalls: detail.toolCallCount ?? 0,
     output: detail.output,
     parsed: detail.parsedOutput,
+    error: detail.error,
+    isInherited: isInherited(detail) || undefined,
+  });
+}
+
+function seededInstance(detail: NonNullable<DetailTask['instances']>[number]): Instance {
+  return definedFields<Instance>({
+    id: detail.turnId,
+    item: detail.item,
+    round: detail.round,
+    description: detail.taskDescription,
+    status: detail.status,
+    startedAt: detail.startedAt,
+    endedAt: detail.completedAt,
+    tokens: detail.tokenCount ?? 0,
+    toolCalls: detail.toolCallCount ?? 0,
+    output: detail.output,
     error: detail.error,
     isInherited: isInherited(detail) || undefined,
   });

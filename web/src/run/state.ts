@@ -25,6 +25,8 @@ export interface RunState {
   model?: string;
   /** In declared order. */
   tasks: Task[];
+  /** Tasks that are skipped, repeated or fanned out together. */
+  groups: readonly TaskGroup[];
   /** By id: the number of a task, or the id of the call that began a subtask. */
   conversations: ReadonlyMap<string, Conversation>;
   /** Reviews that wait for a person. */
@@ -73,6 +75,34 @@ export interface Task {
   partial?: string;
   /** It hands out the other tasks. */
   isManager?: true;
+  /** The condition under which it is done. */
+  when?: string;
+  /** The list for each of whose items it is done. */
+  forEach?: string;
+  /** What came of it for each item or in each round, in the order they began. */
+  instances?: readonly Instance[];
+}
+
+/** A task for one item, or in one round of its group. */
+export interface Instance extends Pick<
+  Task,
+  'status' | 'description' | 'startedAt' | 'endedAt' | 'tokens' | 'toolCalls' | 'output' | 'error' | 'isInherited'
+> {
+  /** Its conversation's. */
+  id: string;
+  /** From 0, as in frames. */
+  item?: number;
+  round?: number;
+}
+
+/** Tasks that belong together, by their numbers. */
+export interface TaskGroup {
+  name: string;
+  tasks: number[];
+  when?: string;
+  forEach?: string;
+  repeatUntil?: string;
+  maxRounds?: number;
 }
 
 /** The conversation of a task, a subtask or an errand with its models. Frames call its id `turnId`. */

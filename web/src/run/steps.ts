@@ -4,62 +4,14 @@ import type { Review } from '../api/types';
 import { definedFields } from './defined';
 import type { RunDraft } from './draft';
 import type { Of, ProgressFrame, StoredFrame, TokenFrame } from './frame';
-import { parentId, taskNumber } from './ids';
+import { isInstance, parentId, taskNumber } from './ids';
 import { taskOf, workerTask } from './manager';
 import type { Call, Conversation, Directive, Round, Tone } from './state';
 import { progressText } from './words';
+import { t } from '../words/t';
 
 /** Characters of a text kept while it is written; the whole comes with the event that ends it. */
 const STREAMING_MAX = 64_000;
-
-export function acceptRun(draft: RunDraft, frame: Of<'run_accepted'>): void {
-  const { run } = draft;
-  // The server's fold, where this one starts from it, knows this and more.
-  if (frame.seq < run.counted) return;
-  run.ensemble = frame.ensemble;
-  run.workflow = frame.workflow;
-  run.acceptedAt = frame.at;
-  draft.setTasks(
-    frame.tasks.map(({ taskIndex, name, agentRole, context }) => ({
-      index: taskIndex,
-      name,
-      role: agentRole,
-      context,
-      status: 'PENDING',
-      tokens: 0,
-      toolCalls: 0,
-    })),
-  );
-}
-
-export function startTask(draft: RunDraft, frame: Of<'task_started'>): void {
-  const task = taskOf(draft, frame);
-  if (task) Object.assign(task, { status: 'RUNNING', startedAt: frame.at, description: frame.taskDescription });
-  startConversation(draft, frame, frame.turnId, frame.taskName ?? frame.taskDescription);
-}
-
-export function completeTask(draft: RunDraft, frame: Of<'task_completed'>): void {
-  const { at, tokenCount: tokens, toolCallCount: toolCalls, output, parsedOutput: parsed, truncated: isCut } = frame;
-  const task = draft.task(taskNumber(frame.turnId));
-  const fields = { status: 'COMPLETED', endedAt: at, tokens, toolCalls, output, parsed, isCut };
-  if (task) Object.assign(task, definedFields(fields));
-  endConversation(draft, frame.turnId, at);
-}
-
-export function failTask(draft: RunDraft, frame: Of<'task_failed'>): void {
-  const { at, reason: error, partialOutput: partial } = frame;
-  const task = draft.task(taskNumber(frame.turnId));
-  const status = frame.cancelled ? 'CANCELLED' : 'FAILED';
-  if (task) Object.assign(task, definedFields({ status, endedAt: at, error, partial }));
-  if (frame.cancelled) addNote(draft, frame, 'plain', 'Cancelled');
-  else addNote(draft, frame, 'bad', 'Failed', error);
-  endConversation(draft, frame.turnId, at);
-}
-
-export function skipTask(draft: RunDraft, frame: Of<'task_skipped'>): void {
-  const task = draft.task(taskNumber(frame.turnId));
-  if (task) Object.assign(task, { status: 'SKIPPED', endedAt: frame.at, error: frame.reason });
-}
 
 export function startSubtask(draft: RunDraft, frame: Of<'subtask_started'>): void {
   const call = startCall(draft, { ...frame, toolName: 'run_subtask', toolArguments: '' });
@@ -73,7 +25,11 @@ export function addDirective(draft: RunDraft, frame: Of<'directive_active'>): vo
   const { directiveId: id, seq, at, from, content, target, priority } = frame;
   const directive = definedFields<Directive>({ id, seq, at, from, content, target, priority, deliveredTo: [] });
   draft.directives().set(id, directive);
-  draft.addNote(frame, 'plain', `${from} told ${target ?? 'every task'}: ${content}`);
+  draft.addNote(
+    frame,
+    'plain',
+    t('{from} told {target}: {content}', { from, target: target ?? t('every task'), content }),
+  );
 }
 
 export function deliverDirective(draft: RunDraft, frame: Of<'directive_delivered'>): void {
@@ -86,16 +42,20 @@ export function deliverDirective(draft: RunDraft, frame: Of<'directive_delivered
 export function rejectOutput(draft: RunDraft, frame: Of<'output_rejected'>): void {
   const round = draft.round(draft.conversation(frame.turnId));
   if (round) round.violations = frame.violations;
-  const text = 'The answer breaks its schema and was sent back';
+  const text = t('The answer breaks its schema and was sent back');
   addNote(draft, frame, 'warn', text, frame.violations.join('\n'));
 }
 
-export function appendToken(draft: RunDraft, { turnId, token, sentAt }: TokenFrame): void {
+export function appendToken(draft: RunDraft, { turnId, token, offset, sentAt }: TokenFrame): void {
   const conversation = draft.conversation(turnId);
   const round = draft.round(conversation);
   if (!conversation || !round || round.endedAt) return;
   if (round.streaming === '' && !round.isPartial) round.firstWordMs ??= Date.parse(sentAt) - triedAt(round);
-  round.streaming += token;
+  if (offset === 0) {
+    // From the beginning, also where this page came later.
+    delete round.isPartial;
+    round.streaming = token;
+  } else round.streaming += token;
   // Cut rarely: each cut copies what is kept.
   if (round.streaming.length > 2 * STREAMING_MAX) round.streaming = round.streaming.slice(-STREAMING_MAX);
   if (conversation.phase.kind === 'asking')
@@ -107,7 +67,7 @@ function triedAt({ startedAt, failures }: Round): number {
   return Date.parse(failures.at(-1)?.retriedAt ?? startedAt);
 }
 
-function startConversation(
+export function startConversation(
   draft: RunDraft,
   frame: { at: string; agentRole: string },
   id: string,
@@ -152,7 +112,7 @@ export function startDelegation(draft: RunDraft, frame: Of<'delegation_started'>
     at,
     turnId: parent,
     callId: id,
-    toolName: `delegate to ${workerRole}`,
+    toolName: t('delegate to {workerRole}', { workerRole }),
     toolArguments: '',
   });
   if (call) call.isConversation = true;
@@ -175,7 +135,7 @@ export function endDelegation(draft: RunDraft, frame: Of<'delegation_completed' 
   if (answer !== undefined) worker.output = answer;
 }
 
-function endConversation(draft: RunDraft, id: string, at: string): void {
+export function endConversation(draft: RunDraft, id: string, at: string): void {
   const conversation = draft.conversation(id);
   if (conversation) Object.assign(conversation, { endedAt: at, phase: { kind: 'over' } });
 }
@@ -264,10 +224,10 @@ export function failRound(draft: RunDraft, frame: Of<'model_failed'>): void {
   const conversation = draft.conversation(frame.turnId);
   const round = draft.round(conversation);
   const thenText = {
-    retry: 'tries again',
-    fallback: then.action === 'fallback' ? `asks ${then.model} instead` : '',
-    shorten: 'shortens the conversation',
-    give_up: 'gives up',
+    retry: t('tries again'),
+    fallback: then.action === 'fallback' ? t('asks {model} instead', { model: then.model }) : '',
+    shorten: t('shortens the conversation'),
+    give_up: t('gives up'),
   }[then.action];
   round?.failures.push({ seq, at, error, message, then: thenText });
   if (round) {
@@ -386,6 +346,8 @@ export function openReview(draft: RunDraft, frame: Of<'review_requested'>): void
   if (conversation) conversation.phase = { kind: 'reviewing', since: at };
   const task = draft.task(conversation?.taskIndex ?? frame.taskIndex);
   if (task && !task.endedAt) task.status = 'WAITING';
+  if (task && conversation && isInstance(conversation.id))
+    draft.setInstance(task.index, conversation.id, { status: 'WAITING' });
 }
 
 /** The conversation of that id, or the one that made the call of that id, or that of its task. */
@@ -405,6 +367,8 @@ export function closeReview(
   const conversation = reviewedConversation(draft, review.turnId);
   const task = draft.task(conversation?.taskIndex ?? review.taskIndex);
   if (task?.status === 'WAITING') task.status = task.startedAt ? 'RUNNING' : 'PENDING';
+  if (task && conversation && isInstance(conversation.id) && conversation.phase.kind === 'reviewing')
+    draft.setInstance(task.index, conversation.id, { status: 'RUNNING' });
   const item = draft.review(conversation, frame.reviewId);
   if (item) item.outcome = definedFields({ seq: frame.seq, at: frame.at, text, detail });
   if (conversation?.phase.kind === 'reviewing') conversation.phase = { kind: 'between', since: frame.at };

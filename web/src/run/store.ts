@@ -81,6 +81,8 @@ export class RunStore extends Store<OpenedRun> {
   #follow(start: RunState, known: number): () => void {
     let run = start;
     let isCaughtUp = false;
+    // Answers under way come from their beginning, after the events that are known.
+    let isLive = false;
     return followFrames<Frame>({
       url: () => {
         // The tokens between two connections are missing.
@@ -88,10 +90,16 @@ export class RunStore extends Store<OpenedRun> {
         return `${this.#path}/events?from=${run.next}`;
       },
       apply: (frames) => {
-        run = fold(run, frames);
+        const first = isLive ? -1 : frames.findIndex(({ type }) => type === 'token');
+        if (first >= 0) {
+          isLive = true;
+          run = interrupted(fold(run, frames.slice(0, first)));
+        }
+        run = fold(run, frames.slice(Math.max(first, 0)));
         if (!isCaughtUp && run.next >= known) {
           isCaughtUp = true;
-          run = interrupted(run);
+          if (!isLive) run = interrupted(run);
+          isLive = true;
         }
         if (isCaughtUp) this.update({ run, progress: 1, extending: false });
         else this.update({ progress: (run.next - start.first) / Math.max(1, known - start.first) });

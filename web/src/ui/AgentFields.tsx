@@ -1,4 +1,5 @@
 import { Stack, Switch, Textarea, TextInput } from '@mantine/core';
+import { t } from '../words/t';
 
 /** The fields of a task's agent. Without a role the server derives one from the task. */
 export interface AgentDraft {
@@ -18,16 +19,16 @@ export function AgentFields({ agent, error, set }: AgentFieldsProps) {
   return (
     <Stack gap={12}>
       <TextInput
-        label="Role"
-        description="Without one the agent is derived from what there is to do"
-        placeholder="Researcher"
+        label={t('Role')}
+        description={t('Without one the agent is derived from what there is to do')}
+        placeholder={t('Researcher')}
         value={agent.role}
         error={error}
         onChange={(event) => set({ role: event.currentTarget.value })}
       />
       <Textarea
-        label="Goal"
-        placeholder="What the task says"
+        label={t('Goal')}
+        placeholder={t('By default what the task says')}
         autosize
         minRows={1}
         maxRows={6}
@@ -35,7 +36,7 @@ export function AgentFields({ agent, error, set }: AgentFieldsProps) {
         onChange={(event) => set({ goal: event.currentTarget.value })}
       />
       <Textarea
-        label="Background"
+        label={t('Background')}
         autosize
         minRows={1}
         maxRows={6}
@@ -43,7 +44,7 @@ export function AgentFields({ agent, error, set }: AgentFieldsProps) {
         onChange={(event) => set({ background: event.currentTarget.value })}
       />
       <Switch
-        label="May hand work to the agents of other tasks"
+        label={t('May hand work to the agents of other tasks')}
         checked={agent.mayDelegate}
         onChange={(event) => set({ mayDelegate: event.currentTarget.checked })}
       />

@@ -1,4 +1,5 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
+import { t } from '../words/t';
 
 interface ConfirmDeleteProps {
   /** The thing to delete, such as `this run`. */
@@ -13,14 +14,14 @@ interface ConfirmDeleteProps {
 /** Asked before something is gone for good. */
 export function ConfirmDelete({ what, means, opened, close, confirm }: ConfirmDeleteProps) {
   return (
-    <Modal opened={opened} onClose={close} title={`Delete ${what}?`}>
-      <Text size="sm">{means} This cannot be undone.</Text>
+    <Modal opened={opened} onClose={close} title={t('Delete {what}?', { what })}>
+      <Text size="sm">{t('{means} This cannot be undone.', { means })}</Text>
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={close}>
-          Keep it
+          {t('Keep it')}
         </Button>
         <Button color="red" onClick={confirm}>
-          Delete
+          {t('Delete')}
         </Button>
       </Group>
     </Modal>

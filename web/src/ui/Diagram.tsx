@@ -3,6 +3,8 @@ import { type ReactNode, useId, useMemo } from 'react';
 import css from './Diagram.module.css';
 import { type Flow, type FlowNode, parsed, type Sequence } from './mermaid';
 import type { Point } from './point';
+import { t } from '../words/t';
+import { flowText, linkText } from './flowWords';
 
 /** Pixels of a letter and of a line, as the font draws them. */
 const LETTER = 7.4;
@@ -14,10 +16,10 @@ export default function Diagram({ text, children }: { text: string; children: Re
   const found = useMemo(() => parsed(text), [text]);
   if (!found) return children;
   return (
-    <figure className={css.figure} tabIndex={0} aria-label="Diagram">
+    <figure className={css.figure} tabIndex={0} aria-label={t('Diagram')}>
       {found.kind === 'flow' ? <FlowDrawing flow={found} /> : <SequenceDrawing sequence={found} />}
       <details>
-        <summary>Its text</summary>
+        <summary>{t('Its text')}</summary>
         {children}
       </details>
     </figure>
@@ -134,12 +136,6 @@ const sized = (node: { x?: number; y?: number; width?: number; height?: number }
   height: node?.height ?? 0,
 });
 
-/** The same in words, for those who do not see it. */
-function flowText({ nodes, edges }: Flow): string {
-  const nameOf = (id: string): string => nodes.find((node) => node.id === id)?.text ?? id;
-  return edges.map(({ from, to, text }) => `${nameOf(from)} to ${nameOf(to)}${text ? `: ${text}` : ''}`).join('; ');
-}
-
 function SequenceDrawing({ sequence: { people, said } }: { sequence: Sequence }) {
   const id = useId();
   const step = Math.max(
@@ -155,7 +151,7 @@ function SequenceDrawing({ sequence: { people, said } }: { sequence: Sequence })
       width={width}
       height={height}
       role="img"
-      aria-label={said.map(({ from, to, text }) => `${from} to ${to}: ${text}`).join('; ')}
+      aria-label={said.map(({ from, to, text }) => `${linkText(from, to)}: ${text}`).join('; ')}
     >
       <Arrowhead id={id} />
       {people.map(({ id: person, name }) => (

@@ -1,13 +1,14 @@
 import { useMemo } from 'react';
 import css from './Diff.module.css';
 import { type Line, lines } from './diff';
+import { t } from '../words/t';
 
 /** The changes from one text to another. */
 export function Diff({
   before,
   after,
-  name = 'What you changed',
-  same = 'Nothing is changed yet.',
+  name = t('What you changed'),
+  same = t('Nothing is changed yet.'),
 }: {
   before: string;
   after: string;
@@ -26,7 +27,8 @@ export function Diff({
 }
 
 function LineView({ line }: { line: Line }) {
-  if (line.kind === 'skip') return <div className={css.skip}>{line.lines} unchanged lines</div>;
+  if (line.kind === 'skip')
+    return <div className={css.skip}>{t('{lines} unchanged lines', { lines: line.lines })}</div>;
   return (
     <div className={css.line} data-kind={line.kind}>
       <span>{line.kind}</span>

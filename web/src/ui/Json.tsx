@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import css from './Json.module.css';
+import { t } from '../words/t';
 
 /** Entries shown of one object or list before more are asked for. */
 const ENTRIES = 100;
@@ -14,7 +15,12 @@ export function Json({ value, openTo = 2 }: { value: unknown; openTo?: number })
 }
 
 function Value({ name, value, openTo }: { name?: string | undefined; value: unknown; openTo: number }) {
-  const label = name === undefined ? null : <span className={css.name}>{name}: </span>;
+  const label =
+    name === undefined ? null : (
+      <span className={css.name} translate="no">
+        {name}:{' '}
+      </span>
+    );
   if (typeof value !== 'object' || value === null)
     return (
       <div className={css.leaf}>
@@ -61,7 +67,7 @@ function Branch({
           ))}
           {entries.length > shown ? (
             <button type="button" onClick={() => setShown(shown + ENTRIES)}>
-              {entries.length - shown} more
+              {t('{value} more', { value: entries.length - shown })}
             </button>
           ) : null}
         </div>

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from 'react';
 import css from './Page.module.css';
+import { t } from '../words/t';
 
 /** A page with a heading, what can be done there, and its content. */
 export function Page({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
@@ -28,7 +29,7 @@ export function WideCard({ name, children }: { name: string; children: ReactNode
   );
 }
 
-const shown = { title: 'Overview', waiting: 0 };
+const shown = { title: t('Overview'), waiting: 0 };
 
 function entitle(change: Partial<typeof shown>): void {
   Object.assign(shown, change);

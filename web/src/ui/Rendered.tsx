@@ -10,6 +10,7 @@ import { CopyText } from './CopyText';
 import css from './Markdown.module.css';
 import { HeadingLevel, relevel } from './headings';
 import { mathMarks } from './math';
+import { t } from '../words/t';
 
 const Formula = lazy(() => import('./Formula'));
 const Diagram = lazy(() => import('./Diagram'));
@@ -54,7 +55,7 @@ function Block({ node, children }: { node: ExtraProps['node']; children?: ReactN
   const code = (
     <div className={css.block}>
       <pre>{children}</pre>
-      <CopyText text={text} what="the code" />
+      <CopyText text={text} what={t('the code')} />
     </div>
   );
   if (language === 'math')
@@ -83,7 +84,7 @@ const COMPONENTS: Components = {
   // A picture from elsewhere would tell that it was looked at.
   img: ({ alt, src }) => (
     <a href={typeof src === 'string' ? src : undefined} target="_blank" rel="noreferrer noopener">
-      {alt || 'image'}
+      {alt || t('picture')}
     </a>
   ),
 };

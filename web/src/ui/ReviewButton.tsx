@@ -2,6 +2,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { IconUserCheck } from '@tabler/icons-react';
 import { Link, useSearchParams } from 'react-router';
 import { useHeld } from '../review/useHeld';
+import { t } from '../words/t';
 
 /** In the address of any page: the review that is open on it. */
 export const REVIEW = 'review';
@@ -19,12 +20,12 @@ export function ReviewButton({
   if (isHeld)
     return (
       <Button disabled leftSection={<IconUserCheck size={14} />} {...look}>
-        Decided
+        {t('Decided')}
       </Button>
     );
   return (
     <Button component={Link} to={{ search: opened.toString() }} leftSection={<IconUserCheck size={14} />} {...look}>
-      {isQuestion ? 'Answer it' : 'Review it'}
+      {isQuestion ? t('Answer it') : t('Review it')}
     </Button>
   );
 }

@@ -11,22 +11,26 @@ import {
 } from '@tabler/icons-react';
 import type { RunStatus, TaskStatus } from '../api/types';
 import css from './Status.module.css';
+import { t } from '../words/t';
 
 export type ShownStatus = RunStatus | TaskStatus | 'PAUSED' | 'STOPPING';
 
 const LOOKS: Record<ShownStatus, { word: string; tone: string; icon: Icon; spins?: true }> = {
-  ACCEPTED: { word: 'Queued', tone: 'warn', icon: IconHourglass },
-  PENDING: { word: 'Pending', tone: 'idle', icon: IconCircleDashed },
-  RUNNING: { word: 'Running', tone: 'running', icon: IconLoader2, spins: true },
-  WAITING: { word: 'Waiting', tone: 'warn', icon: IconHourglass },
-  PAUSED: { word: 'Paused', tone: 'warn', icon: IconPlayerPause },
-  STOPPING: { word: 'Stopping', tone: 'warn', icon: IconLoader2, spins: true },
-  COMPLETED: { word: 'Completed', tone: 'good', icon: IconCircleCheck },
-  FAILED: { word: 'Failed', tone: 'bad', icon: IconAlertCircle },
-  CANCELLED: { word: 'Cancelled', tone: 'idle', icon: IconBan },
-  REJECTED: { word: 'Rejected', tone: 'bad', icon: IconBan },
-  SKIPPED: { word: 'Skipped', tone: 'idle', icon: IconPlayerTrackNext },
+  ACCEPTED: { word: t('Queued'), tone: 'warn', icon: IconHourglass },
+  PENDING: { word: t('Pending'), tone: 'idle', icon: IconCircleDashed },
+  RUNNING: { word: t('Running'), tone: 'running', icon: IconLoader2, spins: true },
+  WAITING: { word: t('Waiting'), tone: 'warn', icon: IconHourglass },
+  PAUSED: { word: t('Paused'), tone: 'warn', icon: IconPlayerPause },
+  STOPPING: { word: t('Stopping'), tone: 'warn', icon: IconLoader2, spins: true },
+  COMPLETED: { word: t('Completed'), tone: 'good', icon: IconCircleCheck },
+  FAILED: { word: t('Failed'), tone: 'bad', icon: IconAlertCircle },
+  CANCELLED: { word: t('Cancelled'), tone: 'idle', icon: IconBan },
+  REJECTED: { word: t('Rejected'), tone: 'bad', icon: IconBan },
+  SKIPPED: { word: t('Skipped'), tone: 'idle', icon: IconPlayerTrackNext },
 };
+
+/** A status in a word, as people read it. */
+export const statusText = (status: ShownStatus): string => LOOKS[status].word;
 
 export const statusTone = (status: ShownStatus): string => LOOKS[status].tone;
 

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Json, parsed } from './Json';
 import css from './Text.module.css';
+import { number, t } from '../words/t';
 
 /** Characters shown before more are asked for. */
 const SHOWN = 4_000;
@@ -17,7 +18,7 @@ export function Text({ text }: { text: string }) {
       <pre className={css.text}>{isLong ? text.slice(0, SHOWN) : text}</pre>
       {isLong ? (
         <Button className={css.more} size="compact-xs" variant="default" onClick={() => setAll(true)}>
-          Show all {text.length.toLocaleString('en')} characters
+          {t('Show all {count} characters', { count: number(text.length) })}
         </Button>
       ) : null}
     </>

@@ -1,5 +1,6 @@
-import { ago, countdown, duration } from './format';
+import { ago, countdown, duration, moment } from './format';
 import { useNow } from './useNow';
+import { t } from '../words/t';
 
 const full = (iso: string): string => new Date(iso).toLocaleString();
 
@@ -27,7 +28,26 @@ export function Countdown({ to }: { to: string }) {
   const left = Date.parse(to) - now;
   return (
     <time dateTime={to} title={full(to)}>
-      {left > 0 ? countdown(left) : 'due'}
+      {left > 0 ? countdown(left) : t('due')}
+    </time>
+  );
+}
+
+/** A time to come, by how long it takes until then. */
+export function Until({ at }: { at: string }) {
+  const left = Date.parse(at) - useNow();
+  return (
+    <time dateTime={at} title={full(at)}>
+      {left > 0 ? t('in {time}', { time: duration(Math.ceil(left / 1_000) * 1_000) }) : t('due')}
+    </time>
+  );
+}
+
+/** A time by the calendar and the clock. */
+export function Moment({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={full(at)} translate="no">
+      {moment(at)}
     </time>
   );
 }

@@ -10,6 +10,7 @@ import { ProblemNote } from './Note';
 import { type Field, fields, toArguments } from './schema';
 import { Text } from './Text';
 import css from './ToolForm.module.css';
+import { t } from '../words/t';
 
 /** Calls a tool with what its schema asks for, and shows what it answers. */
 export function ToolForm({ name, schema, effect }: { name: string; schema: unknown; effect?: string | undefined }) {
@@ -24,8 +25,8 @@ export function ToolForm({ name, schema, effect }: { name: string; schema: unkno
     call.mutate();
   };
   return (
-    <form className={css.form} onSubmit={submit} aria-label={`Call ${name}`}>
-      {all.length === 0 ? <p className={css.quiet}>It takes no arguments.</p> : null}
+    <form className={css.form} onSubmit={submit} aria-label={t('Call {name}', { name })}>
+      {all.length === 0 ? <p className={css.quiet}>{t('It takes no arguments.')}</p> : null}
       {all.map((field) => (
         <Input
           key={field.name}
@@ -35,13 +36,13 @@ export function ToolForm({ name, schema, effect }: { name: string; schema: unkno
         />
       ))}
       {effect === 'once' ? (
-        <p className={css.quiet}>This has an effect; it is done once each time you call it.</p>
+        <p className={css.quiet}>{t('This has an effect; it is done once each time you call it.')}</p>
       ) : null}
       <ActButton needs="tools" type="submit" size="xs" w="fit-content" loading={call.isPending}>
-        Call {name}
+        {t('Call {name}', { name })}
         <kbd className={css.key}>Ctrl ↵</kbd>
       </ActButton>
-      {call.error ? <ProblemNote what="It could not be called" error={call.error} /> : null}
+      {call.error ? <ProblemNote what={t('It could not be called')} error={call.error} /> : null}
       {call.data ? <Answer answer={call.data} /> : null}
     </form>
   );
@@ -57,7 +58,9 @@ function Answer({ answer }: { answer: Invoked }) {
         <Json value={answer.data} />
       )}
       <small>
-        {isFailed ? 'failed' : 'answered'} in {duration(answer.durationMs)}
+        {isFailed
+          ? t('failed in {time}', { time: duration(answer.durationMs) })
+          : t('answered in {time}', { time: duration(answer.durationMs) })}
       </small>
     </div>
   );

@@ -1,6 +1,7 @@
 import { TagsInput } from '@mantine/core';
 import { useCapabilities, useNetwork } from '../api/queries';
 import type { Network } from '../api/types';
+import { t } from '../words/t';
 
 interface ToolsFieldProps {
   label: string;
@@ -17,13 +18,13 @@ export function ToolsField({ label, value, known, error, onChange }: ToolsFieldP
   const there = fromNetwork(useNetwork('quiet').data).filter((name) => !here.includes(name));
   const offered = (names: string[]): string[] => names.filter((name) => !known?.includes(name));
   const data = [
-    { group: 'Here', items: offered(here) },
-    { group: 'On the network', items: offered(there) },
+    { group: t('Here'), items: offered(here) },
+    { group: t('On the network'), items: offered(there) },
   ].filter(({ items }) => items.length > 0);
   return (
     <TagsInput
       label={label}
-      placeholder={value.length > 0 ? '' : 'None'}
+      placeholder={value.length > 0 ? '' : t('None')}
       data={data}
       value={value}
       error={error}

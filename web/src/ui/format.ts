@@ -1,13 +1,17 @@
 // Numbers as people read them.
 
+import { locale, number, t } from '../words/t';
+
 export function duration(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 1_000) return t('{value} ms', { value: Math.max(0, Math.round(ms)) });
   const seconds = ms / 1_000;
-  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.floor(seconds)} s`;
+  if (seconds < 60) return t('{seconds} s', { seconds: seconds < 10 ? number(seconds, 1) : Math.floor(seconds) });
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} m ${Math.floor(seconds % 60)} s`;
+  if (minutes < 60) return t('{minutes} m {seconds} s', { minutes, seconds: Math.floor(seconds % 60) });
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} m` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return hours < 48
+    ? t('{hours} h {minutes} m', { hours, minutes: minutes % 60 })
+    : t('{days} d {hours} h', { days: Math.floor(hours / 24), hours: hours % 24 });
 }
 
 /** Time left, as a clock. */
@@ -19,26 +23,46 @@ export function countdown(ms: number): string {
 }
 
 export function count(value: number): string {
-  if (value < 0) return 'unknown';
-  if (value < 10_000) return value.toLocaleString('en');
+  if (value < 0) return t('unknown');
+  if (value < 10_000) return number(value);
   return value < 1_000_000 ? `${trimmed(value / 1_000)}k` : `${trimmed(value / 1_000_000)}M`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} B`;
+  return value < 1e6 ? `${trimmed(value / 1_000)} kB` : `${trimmed(value / 1e6)} MB`;
 }
 
 export function money(usd: number): string {
   if (usd === 0) return '$0';
-  if (usd < 0.0001) return '<$0.0001';
-  return `$${usd < 1 ? usd.toFixed(4) : usd.toFixed(2)}`;
+  if (usd < 0.0001) return `<$${number(0.0001, 4)}`;
+  return `$${number(usd, usd < 1 ? 4 : 2)}`;
 }
 
 export function ago(ms: number): string {
-  if (ms < 5_000) return 'just now';
-  if (ms < 60_000) return `${Math.floor(ms / 1_000)} s ago`;
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} m ago`;
-  return ms < 86_400_000 ? `${Math.floor(ms / 3_600_000)} h ago` : `${Math.floor(ms / 86_400_000)} d ago`;
+  if (ms < 5_000) return t('just now');
+  if (ms < 60_000) return t('{value} s ago', { value: Math.floor(ms / 1_000) });
+  if (ms < 3_600_000) return t('{value} m ago', { value: Math.floor(ms / 60_000) });
+  return ms < 86_400_000
+    ? t('{value} h ago', { value: Math.floor(ms / 3_600_000) })
+    : t('{value} d ago', { value: Math.floor(ms / 86_400_000) });
 }
 
 export function clock(iso: string): string {
-  return new Date(iso).toLocaleTimeString('en-GB');
+  return new Date(iso).toLocaleTimeString(locale());
+}
+
+/** A day and a time of day, with the seconds only where there are some. */
+export function moment(iso: string): string {
+  const at = new Date(iso);
+  return at.toLocaleString(locale(), {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(at.getSeconds() === 0 ? {} : { second: '2-digit' }),
+  });
 }
 
 /** The end of an id, which tells runs apart. */
@@ -52,5 +76,10 @@ export function tagText(name: string, value: string): string {
 }
 
 function trimmed(value: number): string {
-  return value.toFixed(1).replace(/\.0$/, '');
+  return value.toLocaleString(locale(), { maximumFractionDigits: 1 });
+}
+
+/** A value as templates print it: a text as it is, everything else as compact JSON. */
+export function printed(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

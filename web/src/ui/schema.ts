@@ -1,5 +1,7 @@
 // A tool's JSON Schema as the fields of a form; a type without a field of its own is typed as JSON.
 
+import { t } from '../words/t';
+
 export interface Field {
   name: string;
   kind: 'text' | 'number' | 'flag' | 'choice' | 'words' | 'json';
@@ -67,6 +69,6 @@ function json(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${name} is not JSON`);
+    throw new Error(t('{name} is not JSON', { name }));
   }
 }

@@ -5,6 +5,7 @@ import type { Mistake } from '../api/types';
 import { grouped } from '../ui/grouped';
 import { parsedSchema } from './convert';
 import { circular, type Graph, type Task, titleOf } from './graph';
+import { t } from '../words/t';
 
 export interface Issue {
   /** The task; none when it is about the workflow. */
@@ -28,8 +29,8 @@ export function check(graph: Graph): Issue[] {
 
 function workflowIssues(graph: Graph): Issue[] {
   const found: Issue[] = [];
-  if (!graph.name.trim()) found.push({ field: 'name', message: 'Give the workflow a name' });
-  if (graph.tasks.length === 0) found.push({ message: 'Add a task: a workflow has at least one' });
+  if (!graph.name.trim()) found.push({ field: 'name', message: t('Give the workflow a name') });
+  if (graph.tasks.length === 0) found.push({ message: t('Add a task: a workflow has at least one') });
   return found;
 }
 
@@ -40,13 +41,13 @@ function taskIssues(
 ): Issue[] {
   const found: Issue[] = [];
   const say = (field: string, message: string): unknown => found.push({ task: task.id, field, message });
-  if (!task.description.trim()) say('description', 'Say what to do');
-  if (task.name && isShared) say('name', `Another task is called '${task.name}' too`);
-  if (isCircular) say('reads', `It waits for itself: ${circleText(graph, task.id)}`);
-  if (task.maxIterations && !(Number(task.maxIterations) > 0)) say('maxIterations', 'A whole number above 0');
+  if (!task.description.trim()) say('description', t('Say what to do'));
+  if (task.name && isShared) say('name', t("Another task is called '{name}' too", { name: task.name }));
+  if (isCircular) say('reads', t('It waits for itself: {value}', { value: circleText(graph, task.id) }));
+  if (task.maxIterations && !(Number(task.maxIterations) > 0)) say('maxIterations', t('A whole number above 0'));
   const schema = parsedSchema(task.outputSchema);
-  if (schema.problem) say('outputSchema', `This is not JSON: ${schema.problem}`);
-  if ((task.goal || task.background || task.mayDelegate) && !task.role.trim()) say('role', 'An agent needs a role');
+  if (schema.problem) say('outputSchema', t('This is not JSON: {problem}', { problem: schema.problem }));
+  if ((task.goal || task.background || task.mayDelegate) && !task.role.trim()) say('role', t('An agent needs a role'));
   return found;
 }
 
@@ -71,6 +72,9 @@ export function toIssues(graph: Graph, mistakes: readonly Mistake[]): Issue[] {
   return mistakes
     .filter(({ error }) => error !== 'MISSING_INPUT')
     .map(({ place, message }) => {
+      const [, number, part = ''] = /^groups\[(\d+)\]\.?(.*)$/.exec(place) ?? [];
+      const group = number === undefined ? undefined : graph.groups[Number(number)];
+      if (group) return { task: group.tasks[0], field: `group.${/^\w*/.exec(part)?.[0] ?? ''}`, message };
       const [, index, path = ''] = /^tasks\[(\d+)\]\.?(.*)$/.exec(place) ?? [];
       const field = /^\w+/.exec(path)?.[0];
       const task = index === undefined ? undefined : graph.tasks[Number(index)]?.id;

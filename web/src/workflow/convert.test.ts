@@ -21,7 +21,7 @@ describe('a document', () => {
       options: { workflow: 'parallel', reviewPolicy: 'Never', captureMode: null, verbose: true },
     });
     expect([graph.inputs, graph.options]).toEqual([
-      { year: '2026' },
+      { year: 2026 },
       { workflow: 'PARALLEL', reviewPolicy: 'NEVER', verbose: true },
     ]);
   });

@@ -3,7 +3,7 @@
 
 import type { RunOptions, TaskDocument, WorkflowDocument } from '../api/types';
 import { grouped } from '../ui/grouped';
-import { blank, type Graph, type Task } from './graph';
+import { blank, type Graph, type Group, type Task } from './graph';
 import { arranged } from './place';
 
 /** Words and characters of the name the server gives a task that has none. */
@@ -18,20 +18,68 @@ export function toGraph(document: WorkflowDocument): Graph {
   const graph: Graph = {
     name: document.name,
     description: document.description ?? '',
-    inputs: textsOf(document.inputs),
+    inputs: Object.fromEntries(Object.entries(document.inputs ?? {}).filter(([, value]) => value !== null)),
     options: optionsOf(document.options),
     tasks,
+    groups: toGroups(document, tasks),
   };
   return isPlaced ? graph : arranged(graph);
 }
 
-/** Inputs as they are typed. */
-export function textsOf(inputs: WorkflowDocument['inputs']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(inputs ?? {})
-      .filter(([, value]) => value !== null)
-      .map(([name, value]) => [name, String(value)]),
-  );
+/** An input as it is typed: what reads as a list or an object of JSON is one, everything else a text. */
+export function typedInput(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+type GroupDocument = NonNullable<WorkflowDocument['groups']>[number];
+
+const digits = (value: number | string | null | undefined): string =>
+  value === undefined || value === null ? '' : String(value);
+
+function toGroups({ groups, tasks: documents }: WorkflowDocument, tasks: readonly Task[]): Group[] {
+  const names = givenNames(documents);
+  return (groups ?? []).map((group) => ({
+    name: group.name,
+    tasks: (group.tasks ?? []).flatMap((name) => tasks[names.indexOf(name)]?.id ?? []),
+    when: group.when ?? '',
+    forEach: group.forEach ?? '',
+    maxItems: digits(group.maxItems),
+    maxParallel: digits(group.maxParallel),
+    repeatUntil: group.repeatUntil ?? '',
+    maxRounds: digits(group.maxRounds),
+    onMaxRounds: ({ fail: 'fail', accept: 'accept' } as const)[(group.onMaxRounds ?? '').toLowerCase()] ?? '',
+  }));
+}
+
+function toGroupDocument(graph: Graph, names: readonly string[], group: Group): GroupDocument {
+  return {
+    name: group.name,
+    tasks: group.tasks.flatMap((id) => names[graph.tasks.findIndex((task) => task.id === id)] ?? []),
+    ...branching(group),
+    ...(group.repeatUntil.trim() ? { repeatUntil: group.repeatUntil } : {}),
+    ...(group.maxRounds ? { maxRounds: Number(group.maxRounds) } : {}),
+    ...(group.onMaxRounds ? { onMaxRounds: group.onMaxRounds } : {}),
+  };
+}
+
+/** The condition and the list of a task or a group. */
+function branching({
+  when,
+  forEach,
+  maxItems,
+  maxParallel,
+}: Pick<Task, 'when' | 'forEach' | 'maxItems' | 'maxParallel'>) {
+  return {
+    ...(when.trim() ? { when } : {}),
+    ...(forEach.trim() ? { forEach } : {}),
+    ...(maxItems ? { maxItems: Number(maxItems) } : {}),
+    ...(maxParallel ? { maxParallel: Number(maxParallel) } : {}),
+  };
 }
 
 /** The server takes words in any case; the choices of this page are in capitals. */
@@ -68,6 +116,10 @@ function toTask(document: TaskDocument, id: string, idOf: (reference: string) =>
     maxIterations,
     outputSchema,
     review,
+    when,
+    forEach,
+    maxItems,
+    maxParallel,
     position,
     ...rest
   } = document;
@@ -87,6 +139,10 @@ function toTask(document: TaskDocument, id: string, idOf: (reference: string) =>
     maxIterations: maxIterations === undefined || maxIterations === null ? '' : String(maxIterations),
     outputSchema: outputSchema === undefined || outputSchema === null ? '' : JSON.stringify(outputSchema, null, 2),
     review: reviewOf(review),
+    when: when ?? '',
+    forEach: forEach ?? '',
+    maxItems: digits(maxItems),
+    maxParallel: digits(maxParallel),
     at: position ?? DEFAULT_PLACE,
     rest,
   };
@@ -116,12 +172,14 @@ export function givenNames(documents: readonly Pick<TaskDocument, 'name' | 'desc
 
 export function toDocument(graph: Graph): WorkflowDocument {
   const references = referencesOf(graph);
+  const names = givenNames(graph.tasks);
   return {
     name: graph.name.trim(),
     ...(graph.description.trim() ? { description: graph.description } : {}),
     tasks: graph.tasks.map((task) => toTaskDocument(references, task)),
     ...(Object.keys(graph.inputs).length > 0 ? { inputs: graph.inputs } : {}),
     ...(Object.keys(graph.options).length > 0 ? { options: graph.options } : {}),
+    ...(graph.groups.length > 0 ? { groups: graph.groups.map((group) => toGroupDocument(graph, names, group)) } : {}),
   };
 }
 
@@ -142,6 +200,7 @@ export function toTaskDocument(references: ReadonlyMap<string, string>, task: Ta
     ...(task.maxIterations ? { maxIterations: Number(task.maxIterations) } : {}),
     ...(schema.value === undefined ? {} : { outputSchema: schema.value }),
     ...(task.review ? { review: task.review } : {}),
+    ...branching(task),
     position: { x: Math.round(task.at.x), y: Math.round(task.at.y) },
   };
 }

@@ -5,6 +5,7 @@ import type { RunOptions, Workflow } from '../api/types';
 import { grouped } from '../ui/grouped';
 import type { Point } from '../ui/point';
 import { variablesIn } from './variables';
+import { t } from '../words/t';
 
 export interface Task {
   id: string;
@@ -24,22 +25,44 @@ export interface Task {
   /** As it is typed. */
   outputSchema: string;
   review: '' | 'required' | 'skip';
+  /** A condition; where it does not hold, the task is skipped. */
+  when: string;
+  /** A list, for each of whose items the task is done. */
+  forEach: string;
+  maxItems: string;
+  maxParallel: string;
   at: Point;
   /** The fields of the document this page does not know. */
   rest: Record<string, unknown>;
 }
 
+/** Tasks that are skipped, repeated or fanned out together. */
+export interface Group {
+  name: string;
+  /** The ids of its tasks, in their order. */
+  tasks: string[];
+  when: string;
+  forEach: string;
+  maxItems: string;
+  maxParallel: string;
+  /** The condition that ends its rounds. */
+  repeatUntil: string;
+  maxRounds: string;
+  onMaxRounds: '' | 'fail' | 'accept';
+}
+
 export interface Graph {
   name: string;
   description: string;
-  inputs: Record<string, string>;
+  inputs: Record<string, unknown>;
   options: RunOptions;
   tasks: Task[];
+  groups: Group[];
 }
 
 export type Fields = Partial<Omit<Task, 'id'>>;
 
-export const EMPTY: Graph = { name: '', description: '', inputs: {}, options: {}, tasks: [] };
+export const EMPTY: Graph = { name: '', description: '', inputs: {}, options: {}, tasks: [], groups: [] };
 
 const BLANK: Omit<Task, 'id'> = {
   name: '',
@@ -56,6 +79,10 @@ const BLANK: Omit<Task, 'id'> = {
   maxIterations: '',
   outputSchema: '',
   review: '',
+  when: '',
+  forEach: '',
+  maxItems: '',
+  maxParallel: '',
   at: { x: 0, y: 0 },
   rest: {},
 };
@@ -67,7 +94,7 @@ export const find = (graph: Graph, id: string): Task | undefined => graph.tasks.
 /** The name of a task, or its position when it has none. */
 export function titleOf(graph: Graph, id: string): string {
   const position = graph.tasks.findIndex((task) => task.id === id);
-  return graph.tasks[position]?.name || `Task ${position + 1}`;
+  return graph.tasks[position]?.name || t('Task {position}', { position: position + 1 });
 }
 
 /** The task of this name, in any spelling. */
@@ -75,7 +102,9 @@ export function findByName(graph: Graph, name: string): Task | undefined {
   const wanted = name.trim().replace(/^\$/, '').toLowerCase();
   return (
     graph.tasks.find((task) => task.name === name) ??
-    graph.tasks.find((task, position) => (task.name || `task ${position + 1}`).toLowerCase() === wanted)
+    graph.tasks.find(
+      (task, position) => (task.name || t('task {position}', { position: position + 1 })).toLowerCase() === wanted,
+    )
   );
 }
 
@@ -106,6 +135,9 @@ export function remove(graph: Graph, ids: readonly string[]): Graph {
   const left = graph.tasks.filter(({ id }) => !ids.includes(id));
   return {
     ...graph,
+    groups: graph.groups
+      .map((group) => ({ ...group, tasks: group.tasks.filter((id) => !ids.includes(id)) }))
+      .filter(({ tasks }) => tasks.length > 0),
     tasks: left.map((task) =>
       task.reads.some((id) => ids.includes(id))
         ? { ...task, reads: task.reads.filter((id) => !ids.includes(id)) }
@@ -116,16 +148,34 @@ export function remove(graph: Graph, ids: readonly string[]): Graph {
 
 /** The reason `to` cannot read `from`, if there is one. */
 export function linkRefusal(graph: Graph, from: string, to: string): string | undefined {
-  if (from === to) return `'${titleOf(graph, to)}' cannot read itself`;
-  if (find(graph, to)?.reads.includes(from)) return `'${titleOf(graph, to)}' reads '${titleOf(graph, from)}' already`;
-  if (upstream(graph, from).has(to))
-    return `'${titleOf(graph, from)}' waits for '${titleOf(graph, to)}': they would wait on each other`;
+  if (from === to) return t("'{task}' cannot read itself", { task: titleOf(graph, to) });
+  if (find(graph, to)?.reads.includes(from))
+    return t("'{task}' reads '{task2}' already", { task: titleOf(graph, to), task2: titleOf(graph, from) });
+  if (!isBack(graph, from, to) && upstream(graph, from).has(to))
+    return t("'{task}' waits for '{task2}': they would wait on each other", {
+      task: titleOf(graph, from),
+      task2: titleOf(graph, to),
+    });
   return undefined;
 }
 
+/** The group a task is in. */
+export const groupOf = ({ groups }: Graph, id: string): Group | undefined =>
+  groups.find(({ tasks }) => tasks.includes(id));
+
+/** Whether `to` reads what `from` was in the round before: both are repeated together, and `from` is not earlier. */
+export function isBack(graph: Graph, from: string, to: string): boolean {
+  const group = groupOf(graph, to);
+  if (!group || !group.repeatUntil.trim() || !group.tasks.includes(from)) return false;
+  return group.tasks.indexOf(from) >= group.tasks.indexOf(to);
+}
+
+/** The tasks a task waits for in its own round. */
+const forward = (graph: Graph, { id, reads }: Task): string[] => reads.filter((from) => !isBack(graph, from, id));
+
 /** Everything a task waits for, directly or not. */
 export function upstream(graph: Graph, id: string): Set<string> {
-  return reachable(new Map(graph.tasks.map((task) => [task.id, task.reads])), id);
+  return reachable(new Map(graph.tasks.map((task) => [task.id, forward(graph, task)])), id);
 }
 
 /** Everything that waits for a task, directly or not. */
@@ -135,7 +185,7 @@ export function downstream(graph: Graph, id: string): Set<string> {
 
 /** For each task, those that read it. */
 function readersOf(graph: Graph): Map<string, string[]> {
-  const links = graph.tasks.flatMap(({ id, reads }) => reads.map((from) => ({ from, id })));
+  const links = graph.tasks.flatMap((task) => forward(graph, task).map((from) => ({ from, id: task.id })));
   return new Map([...grouped(links, ({ from }) => from)].map(([from, all]) => [from, all.map(({ id }) => id)]));
 }
 
@@ -156,8 +206,9 @@ function reachable(leads: ReadonlyMap<string, string[]>, id: string): Set<string
 /** The tasks that wait for themselves. */
 export function circular(graph: Graph): Set<string> {
   const readers = readersOf(graph);
-  const unmet = new Map(graph.tasks.map(({ id, reads }) => [id, reads.length]));
-  const open = graph.tasks.filter(({ reads }) => reads.length === 0).map(({ id }) => id);
+  const ahead = new Map(graph.tasks.map((task) => [task.id, forward(graph, task)]));
+  const unmet = new Map([...ahead].map(([id, reads]) => [id, reads.length]));
+  const open = [...ahead].filter(([, reads]) => reads.length === 0).map(([id]) => id);
   // Tasks are taken away in the order they could run; those left wait for a circle or are part of one.
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     unmet.delete(at);
@@ -166,7 +217,7 @@ export function circular(graph: Graph): Set<string> {
       if (unmet.get(reader) === 0) open.push(reader);
     }
   }
-  const left = new Map(graph.tasks.filter(({ id }) => unmet.has(id)).map(({ id, reads }) => [id, reads]));
+  const left = new Map([...ahead].filter(([id]) => unmet.has(id)));
   return new Set([...left.keys()].filter((id) => reachable(left, id).has(id)));
 }
 
@@ -207,14 +258,17 @@ export function order(graph: Graph): Workflow {
 }
 
 /** The `{variables}` of the tasks' texts. */
-export function variables({ tasks }: Graph): string[] {
-  const texts = tasks.flatMap((task) => [
-    task.description,
-    task.expectedOutput,
-    task.additionalContext,
-    task.role,
-    task.goal,
-    task.background,
-  ]);
-  return variablesIn(texts);
+export function variables(graph: Graph): string[] {
+  const { tasks, groups } = graph;
+  const named = tasks.flatMap((task) => {
+    const isRepeated = Boolean(task.forEach.trim() || groupOf(graph, task.id)?.forEach.trim());
+    return variablesIn(textsOf(task)).filter((name) => !isRepeated || (name !== 'item' && name !== 'index'));
+  });
+  const expressions = [...tasks, ...groups].flatMap(({ when, forEach }) => [when, forEach]);
+  const asked = expressions.flatMap((text) => [...text.matchAll(/\binputs\.(\w+)/g)].map(([, name = '']) => name));
+  return [...new Set([...named, ...asked])];
+}
+
+function textsOf(task: Task): string[] {
+  return [task.description, task.expectedOutput, task.additionalContext, task.role, task.goal, task.background];
 }

@@ -1,6 +1,8 @@
 // The places of tasks on the canvas.
 
-import { edges, layout, NODE_HEIGHT, NODE_WIDTH } from '../rooms/run/graph/layout';
+import { type Edge, edges, layout, type Linked, NODE_HEIGHT, NODE_WIDTH } from '../rooms/run/graph/layout';
+import type { TaskGroup } from '../run/state';
+import { givenNames } from './convert';
 import { type Graph, move, order, type Task } from './graph';
 import type { Point } from '../ui/point';
 
@@ -8,24 +10,39 @@ const GAP_X = 64;
 const GAP_Y = 28;
 
 /** Tasks as the layout takes them: by numbers from 1. */
-function linked(tasks: readonly Task[]): { index: number; context: number[] }[] {
+function linked({ tasks, groups }: Graph): { tasks: Linked[]; groups: TaskGroup[] } {
   const numbers = new Map(tasks.map(({ id }, position) => [id, position + 1]));
-  return tasks.map(({ reads }, position) => ({
-    index: position + 1,
-    context: reads.flatMap((id) => numbers.get(id) ?? []),
-  }));
+  const numbered = (ids: readonly string[]): number[] => ids.flatMap((id) => numbers.get(id) ?? []);
+  const names = givenNames(tasks);
+  return {
+    tasks: tasks.map(({ reads, when, forEach }, position) => ({
+      index: position + 1,
+      name: names[position] ?? '',
+      when,
+      forEach,
+      context: numbered(reads),
+    })),
+    groups: groups.map(({ name, tasks: members, when, forEach, repeatUntil }) => ({
+      name,
+      tasks: numbered(members),
+      when,
+      forEach,
+      repeatUntil,
+    })),
+  };
 }
 
 /** The links between tasks, by id. */
-export function links(graph: Graph): { from: string; to: string; kind: 'reads' | 'then' | 'asks' }[] {
+export function links(graph: Graph): { from: string; to: string; kind: Edge['kind'] }[] {
   const id = (index: number): string => graph.tasks[index - 1]?.id ?? '';
-  return edges(linked(graph.tasks), order(graph)).map(({ from, to, kind }) => ({ from: id(from), to: id(to), kind }));
+  const { tasks, groups } = linked(graph);
+  return edges(tasks, order(graph), groups).map(({ from, to, kind }) => ({ from: id(from), to: id(to), kind }));
 }
 
 /** The same graph, its tasks placed by the layout. */
 export function arranged(graph: Graph): Graph {
-  const tasks = linked(graph.tasks);
-  const places = layout(tasks, edges(tasks, order(graph)));
+  const { tasks, groups } = linked(graph);
+  const places = layout(tasks, edges(tasks, order(graph), groups), 'LR', groups);
   return move(graph, new Map(graph.tasks.map(({ id, at }, position) => [id, places.get(position + 1) ?? at])));
 }
 

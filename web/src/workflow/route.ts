@@ -42,13 +42,14 @@ function free(y: number, direction: 1 | -1, tasks: readonly Point[], height: num
 /** The path along a lane. */
 export function lanePath(start: Point, end: Point, y: number): string {
   const [out, back] = [start.x + CLEARANCE, end.x - CLEARANCE];
+  const turn = (Math.sign(back - out) || 1) * CORNER;
   const [rise, fall] = [Math.sign(y - start.y) * CORNER, Math.sign(end.y - y) * CORNER];
   return [
     `M${start.x},${start.y}`,
     `Q${out},${start.y} ${out},${start.y + rise}`,
     `L${out},${y - rise}`,
-    `Q${out},${y} ${out + CORNER},${y}`,
-    `L${back - CORNER},${y}`,
+    `Q${out},${y} ${out + turn},${y}`,
+    `L${back - turn},${y}`,
     `Q${back},${y} ${back},${y + fall}`,
     `L${back},${end.y - fall}`,
     `Q${back},${end.y} ${end.x},${end.y}`,

@@ -4,9 +4,11 @@
 import type { SavedWorkflow, WorkflowDocument } from '../api/types';
 import { Store } from '../store/store';
 import { isSame, toGraph } from './convert';
+import type { Draft } from './drafts';
 import { EMPTY, type Graph } from './graph';
 import { began, type History, record, redo, undo } from './history';
 import { type Answer, perform, type Plans, put } from './tools';
+import { t } from '../words/t';
 
 export interface Editing {
   history: History;
@@ -17,6 +19,8 @@ export interface Editing {
   /** The version this began from; none when it was never saved. */
   base?: { version: number; graph: Graph };
   isDirty: boolean;
+  /** When the draft was left that this went on with, in milliseconds. */
+  leftAt?: number;
 }
 
 export class EditorStore extends Store<Editing> {
@@ -55,6 +59,13 @@ export class EditorStore extends Store<Editing> {
   take(label: string, saved: SavedWorkflow): void {
     this.edit(label, () => toGraph(saved));
     this.#show({ base: { version: saved.version, graph: this.graph } });
+  }
+
+  /** Goes on with a draft, as a change of the version it was made from. */
+  restore({ graph, version, at }: Draft): void {
+    this.edit(t('go on with the draft'), () => graph);
+    const { base } = this.snapshot();
+    this.#show({ leftAt: at, ...(base && version !== undefined ? { base: { ...base, version } } : {}) });
   }
 
   edit(label: string, change: (graph: Graph) => Graph, key?: string): void {

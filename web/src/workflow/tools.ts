@@ -3,7 +3,7 @@
 
 import type { TaskDocument, WorkflowDocument } from '../api/types';
 import { type Issue, check } from './check';
-import { referencesOf, textsOf, toTaskDocument, toTasks } from './convert';
+import { referencesOf, toTaskDocument, toTasks } from './convert';
 import {
   add,
   change,
@@ -293,7 +293,7 @@ export function put(graph: Graph, plan: WorkflowDocument, replaces: boolean): An
     ...grown,
     name: graph.name || plan.name,
     description: graph.description || (plan.description ?? ''),
-    inputs: { ...textsOf(plan.inputs), ...grown.inputs },
+    inputs: { ...plan.inputs, ...grown.inputs },
   };
   const count = `${ids.length} ${ids.length === 1 ? 'task' : 'tasks'}`;
   const result = `${replaces && graph.tasks.length > 0 ? 'Replaced the canvas with' : 'Put on the canvas:'} ${quotedTitles(named, ids)}.`;

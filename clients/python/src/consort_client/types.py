@@ -9,24 +9,24 @@ if TYPE_CHECKING:
 
 
 class Accepted(TypedDict):
-    """A run that was taken."""
+    """An accepted run."""
 
     runId: str
-    # A run that was taken is accepted.
+    # The status of an accepted run.
     status: Literal['ACCEPTED']
     tasks: int
-    # In which order tasks run.
+    # The order of the tasks.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
     warnings: NotRequired[list[str]]
     # The run it retries.
     retryOf: NotRequired[str]
     forkedFrom: NotRequired[ForkedFrom]
-    # How many go before it, while it waits.
+    # The number of runs before it in the queue, while it waits.
     queuePosition: NotRequired[int]
 
 
 class AddedDocument(TypedDict):
-    """A document that was added."""
+    """A document that was stored."""
 
     id: int
     collection: str
@@ -39,11 +39,11 @@ class AddedDocument(TypedDict):
 class AgentRequest(TypedDict):
     """The agent of a task."""
 
-    # What it is.
+    # The role.
     role: str
-    # What it wants; the description when absent.
+    # The goal; the description when absent.
     goal: NotRequired[str | None]
-    # What it has done before.
+    # The background: the agent's experience.
     background: NotRequired[str | None]
     # Whether it may hand work to the agents of other tasks.
     allowDelegation: NotRequired[bool | None]
@@ -64,17 +64,22 @@ class RunEvent(TypedDict):
 
 
 class AnswerEmptyFrame1(RunEvent):
-    """The model's reply said nothing."""
+    """The model's reply was empty."""
 
     type: Literal['answer_empty']
     # The number of the task, from 1.
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
@@ -97,12 +102,12 @@ class ChatEvent(TypedDict):
 
 
 class AnswerEmptyFrame2(ChatEvent):
-    """The model's reply said nothing."""
+    """The model's reply was empty."""
 
     type: Literal['answer_empty']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The model call.
     call_id: str
@@ -118,10 +123,15 @@ class AnswerTruncatedFrame1(RunEvent):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
@@ -140,7 +150,7 @@ class AnswerTruncatedFrame2(ChatEvent):
     type: Literal['answer_truncated']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The model call.
     call_id: str
@@ -155,7 +165,7 @@ class Answered(TypedDict):
 
     approval_id: str
     decision: Literal['allow', 'allow_for_chat', 'deny']
-    # Something that holds from now on.
+    # The status of a change that is applied.
     status: Literal['APPLIED']
 
 
@@ -164,7 +174,7 @@ class Approval(TypedDict):
 
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The id to decide it by.
     approval_id: str
@@ -178,13 +188,13 @@ class Approval(TypedDict):
     args: Any
     # The question.
     message: str
-    # Why it is asked.
+    # The reason for the question.
     reason: Literal['effect', 'taint', 'instructions']
     # The host, or the name of the MCP server or peer, that the arguments would go to.
     host: str | None
     # The size of the arguments in bytes.
     bytes: int
-    # What the chat has read that its user did not write, where that is why it is asked.
+    # The sources that the chat has read and its user did not write, where they are the reason for the question.
     sources: list[str]
     # When it was asked.
     created_at: str
@@ -197,10 +207,12 @@ class Approval(TypedDict):
 
 
 class ApprovalRequest(TypedDict):
-    """What a person says about a call."""
+    """A person's answer to a question for permission."""
 
     # One of allow, allow_for_chat, deny, in any case.
     decision: str
+    # The arguments to make the call with, in the place of the model's; only with `allow`.
+    args: NotRequired[dict[str, Any] | None]
 
 
 class Approvals(TypedDict):
@@ -208,6 +220,46 @@ class Approvals(TypedDict):
 
     total: int
     approvals: list[Approval]
+
+
+class Attached(TypedDict):
+    """A file that is attached to a message or a task: a name for bytes that are stored apart."""
+
+    # The id of the attachment.
+    id: str
+    # The name of the file.
+    name: str
+    # The type of the file.
+    media_type: str
+    # The size of the file in bytes.
+    bytes: int
+
+
+class Attachment(TypedDict):
+    """A file that was uploaded."""
+
+    id: str
+    name: str
+    mediaType: str
+    bytes: int
+    # The hash of the file, in hexadecimal digits.
+    sha256: str
+
+
+class BegunHook(TypedDict):
+    """A hook that began a run."""
+
+    name: str
+    # The delivery, as its sender named it.
+    deliveryId: str
+
+
+class BegunSchedule(TypedDict):
+    """A schedule that began a run."""
+
+    name: str
+    # When the run was due.
+    due: str
 
 
 class Event(TypedDict):
@@ -238,10 +290,15 @@ class BeltComposedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
     # The tools that were found.
@@ -252,7 +309,7 @@ class BudgetExceededFrame(Event):
     """The next step would pass a limit."""
 
     type: Literal['budget_exceeded']
-    # Which limit.
+    # The limit.
     reason: Literal['subtasks', 'llm_calls', 'tool_calls', 'wall_clock', 'tokens', 'cost']
     # The limit; US dollars where it is money.
     limit: float
@@ -260,18 +317,55 @@ class BudgetExceededFrame(Event):
     observed: float
 
 
+class BudgetRaisedFrameLimits(TypedDict):
+    """The limits from now on."""
+
+    maxTotalSubtasks: NotRequired[int]
+    maxTotalLlmCalls: NotRequired[int]
+    maxTotalToolCalls: NotRequired[int]
+    maxWallClockMs: NotRequired[int]
+    maxTotalTokens: NotRequired[int]
+    maxCostUsd: NotRequired[float]
+
+
+class BudgetRaisedFrame(Event):
+    """Some of the run's limits were raised."""
+
+    type: Literal['budget_raised']
+    # The limits from now on.
+    limits: BudgetRaisedFrameLimits
+    # The name of the caller that raised them.
+    by: str
+
+
+class BudgetRequest(TypedDict):
+    """The limits to raise; the others stay as they are."""
+
+    maxTotalSubtasks: NotRequired[int | None]
+    maxTotalLlmCalls: NotRequired[int | None]
+    maxTotalToolCalls: NotRequired[int | None]
+    maxWallClockMs: NotRequired[int | None]
+    maxTotalTokens: NotRequired[int | None]
+    maxCostUsd: NotRequired[float | None]
+
+
 class CallChargedFrame(Event):
-    """Another ensemble has charged for a call."""
+    """Another ensemble has reported the cost of a call."""
 
     type: Literal['call_charged']
     # The number of the task, from 1.
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The call.
     callId: str
     # Tokens it used.
@@ -281,9 +375,9 @@ class CallChargedFrame(Event):
 
 
 class CancelRequest(TypedDict):
-    """How a run is to stop."""
+    """A request to cancel a run."""
 
-    # How soon; after_task when absent. One of after_task, after_iteration, now, in any case.
+    # The point at which it stops; after_task when absent. One of after_task, after_iteration, now, in any case.
     mode: NotRequired[str | None]
 
 
@@ -291,20 +385,20 @@ class CancelRequestedFrame(Event):
     """A person wants the run to stop."""
 
     type: Literal['cancel_requested']
-    # How soon.
+    # The point at which the run stops.
     mode: Literal['after_task', 'after_iteration', 'now']
-    # Who wants it.
+    # The name of the caller that cancels it.
     by: str
 
 
 class Capabilities(TypedDict):
-    """What a request can choose from."""
+    """Everything that a request can choose from."""
 
     tools: list[Tool]
     models: list[Model]
     preconfiguredTasks: list[PreconfiguredTask]
-    # Values template variables have unless others are sent.
-    inputs: dict[str, str]
+    # The default values of template variables.
+    inputs: dict[str, Any]
     sharedTasks: list[Capability]
     sharedTools: list[Capability]
     # Servers whose tools come and go.
@@ -312,24 +406,39 @@ class Capabilities(TypedDict):
 
 
 class Capability(TypedDict):
-    """Something others may use."""
+    """A capability that others may use."""
 
-    # Unique in its ensemble.
+    # The name, unique in its ensemble.
     name: str
-    # What it does, for the model.
+    # The description for the model.
     description: str
     # Tool or task.
     type: Literal['TASK', 'TOOL']
-    # What it is about.
+    # Words that it is found by.
     tags: list[str]
-    # What its input must look like; absent: a text.
+    # The JSON Schema of its input; absent: the input is a text.
     schema: NotRequired[Any]
-    # Which version of it this is.
+    # The version.
     version: NotRequired[str]
-    # What doing it twice would mean; absent: it must not be done twice.
+    # The effect of doing it twice; absent: it must not be done twice.
     effect: NotRequired[Literal['read', 'idempotent', 'once']]
-    # How long it may take.
+    # The time it may take.
     timeoutMs: NotRequired[int]
+
+
+class ChatCompletion(TypedDict):
+    """A chat completion."""
+
+    id: str
+    object: Literal['chat.completion']
+    # When it was asked for, in seconds since 1970.
+    created: int
+    model: str
+    choices: list[CompletionChoice]
+    usage: CompletionUsage
+    conversation: NotRequired[CompletionConversation]
+    # The parts of the request that were ignored.
+    warnings: NotRequired[list[str]]
 
 
 class ChoreStartedFrame(Event):
@@ -340,13 +449,18 @@ class ChoreStartedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
-    # What the calls are for.
+    # The purpose of the calls.
     chore: Literal['recall', 'guard_input', 'handle', 'guard_output', 'remember']
     # The tools that are called.
     toolNames: list[str]
@@ -356,15 +470,15 @@ class ChunkFrame1(ChatEvent):
     """The turn has ended; the last frame."""
 
     type: Literal['chunk']
-    # Empty.
+    # Always empty.
     content: str
-    # True.
+    # Always true.
     done: Literal[True]
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
-    # How it ended.
+    # The final status.
     status: Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']
 
 
@@ -378,15 +492,15 @@ class ChunkFrame2(TypedDict):
     turn_id: str
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The model call.
     call_id: str
-    # The words.
+    # The text.
     content: str
-    # Where in the answer they stand, in bytes.
-    offset: NotRequired[int]
-    # True when the model thinks them: they are no part of the answer.
+    # The position of the words in the answer, or in the model's reasoning, in bytes.
+    offset: int
+    # True when they are reasoning and no part of the answer.
     thinking: NotRequired[Literal[True]]
     # The number of the frame they follow.
     chat_seq: int
@@ -399,9 +513,9 @@ class Collection(TypedDict):
     documents: int
     createdAt: str
     updatedAt: str
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
 
 
@@ -420,19 +534,84 @@ class Collections(TypedDict):
 class Compacted(TypedDict):
     """A store without what was deleted from it."""
 
-    # The only way it ends well.
+    # The status of a store that was compacted.
     status: Literal['COMPACTED']
 
 
+class CompletionChoice(TypedDict):
+    """The answer; there is one."""
+
+    index: int
+    message: CompletionMessage
+    # The reason why the answer ends.
+    finish_reason: Literal['stop', 'length']
+    logprobs: None
+
+
+class CompletionConversation(TypedDict):
+    """The conversation that an answer belongs to."""
+
+    # The id of its thread.
+    id: str
+
+
+class CompletionDetails(TypedDict):
+    """The part of the answer that was reasoning."""
+
+    reasoning_tokens: int
+
+
+class CompletionMessage(TypedDict):
+    """The message of the model."""
+
+    role: Literal['assistant']
+    content: str
+    refusal: None
+    # The work that was done for the answer: a line for each tool call or task.
+    reasoning_content: NotRequired[str]
+
+
+class CompletionRequest(TypedDict):
+    """A chat completion that is asked for; fields of OpenAI's that are not listed change nothing."""
+
+    # `consort`, or `consort/<name>`.
+    model: str
+    # The conversation; the last message is the user's. Parts of the user's messages may be pictures (`image_url`) and
+    # files (`file`), as `data:` addresses or by the `file_id` of an attachment.
+    messages: list[dict[str, Any]]
+    # Send the answer as it comes.
+    stream: NotRequired[bool | None]
+    stream_options: NotRequired[dict[str, Any] | None]
+    # The thread to go on with, or a name of your own for one; without it the request is a conversation of its own,
+    # which is erased after a day.
+    conversation: NotRequired[str | None]
+    # Inputs of a run.
+    metadata: NotRequired[dict[str, Any] | None]
+    temperature: NotRequired[float | None]
+    top_p: NotRequired[float | None]
+    seed: NotRequired[int | None]
+    reasoning_effort: NotRequired[str | None]
+
+
+class CompletionUsage(TypedDict):
+    """The tokens of everything that was done for the answer."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: PromptDetails
+    completion_tokens_details: CompletionDetails
+
+
 class Cost(TypedDict):
-    """Money, in dollars."""
+    """The cost, in dollars."""
 
     inputCost: float
     outputCost: float
 
 
 class CostSummaryFrameByModel(TypedDict):
-    """What a model was used for."""
+    """The usage of one model."""
 
     # Its alias.
     model: str
@@ -449,7 +628,7 @@ class CostSummaryFrameByModel(TypedDict):
 
 
 class CostSummaryFrame(ChatEvent):
-    """What the turn used."""
+    """The usage of the turn."""
 
     type: Literal['cost_summary']
     # US dollars, when every model has a price.
@@ -466,7 +645,7 @@ class CostSummaryFrame(ChatEvent):
     tool_calls: int
     # Subtasks.
     subtasks: int
-    # Time of work.
+    # The time of work.
     wall_ms: int
     # The same for each model.
     by_model: list[CostSummaryFrameByModel]
@@ -486,23 +665,23 @@ class Decided(TypedDict):
 
     reviewId: str
     decision: str
-    # Something that holds from now on.
+    # The status of a change that is applied.
     status: Literal['APPLIED']
 
 
 class DecisionRequest(TypedDict):
-    """What a person says about an output."""
+    """A person's decision about an output."""
 
-    # APPROVE is CONTINUE. One of CONTINUE, APPROVE, EDIT, EXIT_EARLY, REJECT, in any case.
+    # The decision; APPROVE is the same as CONTINUE. One of CONTINUE, APPROVE, EDIT, EXIT_EARLY, REJECT, in any case.
     decision: str
-    # Needed by EDIT.
+    # The new output; required for EDIT.
     revisedOutput: NotRequired[str | None]
-    # Needed by REJECT.
+    # The feedback; required for REJECT.
     feedback: NotRequired[str | None]
 
 
 class DelegationCompletedFrame(Event):
-    """That agent has done it."""
+    """An agent has done the work it was handed."""
 
     type: Literal['delegation_completed']
     # The call that handed it over.
@@ -511,12 +690,12 @@ class DelegationCompletedFrame(Event):
     delegatingAgentRole: NotRequired[str]
     # The role of the agent that does it.
     workerRole: str
-    # How long it took.
+    # The duration.
     durationMs: int
 
 
 class DelegationFailedFrame(Event):
-    """That agent has failed, or could not be handed anything."""
+    """An agent has failed, or could not be handed work."""
 
     type: Literal['delegation_failed']
     # The call that handed it over.
@@ -525,7 +704,7 @@ class DelegationFailedFrame(Event):
     delegatingAgentRole: NotRequired[str]
     # The role of the agent that does it.
     workerRole: str
-    # Why.
+    # The reason.
     reason: str
 
 
@@ -543,7 +722,40 @@ class DelegationStartedFrame(Event):
     taskDescription: str
 
 
-# A person has told the agents something.
+class Deliveries(TypedDict):
+    """A page of deliveries to a webhook."""
+
+    deliveries: list[Delivery]
+    total: int
+
+
+class Delivery(TypedDict):
+    """A delivery as clients see it."""
+
+    # The id of the message, the same on every attempt: the header `webhook-id`.
+    id: str
+    # The topic of an announcement.
+    event: Literal['run.completed', 'run.failed', 'run.cancelled', 'review.requested', 'approval.requested']
+    # The run; of an approval the turn.
+    runId: str
+    # The state of a delivery.
+    status: Literal['pending', 'delivered', 'dead']
+    # The oldest first.
+    attempts: list[DeliveryAttempt]
+    # When it is tried next; null when it is not.
+    nextAt: str | None
+
+
+class DeliveryAttempt(TypedDict):
+    """An attempt to deliver a message."""
+
+    at: str
+    # The status of the answer; null when there was none.
+    status: int | None
+    error: str | None
+
+
+# A directive was given to the agents.
 DirectiveActiveFrame = TypedDict(
     "DirectiveActiveFrame",
     {
@@ -560,7 +772,7 @@ DirectiveActiveFrame = TypedDict(
 
 
 class DirectiveDeliveredFrame(Event):
-    """An agent reads it with its next model call."""
+    """An agent reads a directive with its next model call."""
 
     type: Literal['directive_delivered']
     # Its id.
@@ -571,17 +783,42 @@ class DirectiveDeliveredFrame(Event):
     iterationIndex: int
 
 
+class Document(TypedDict):
+    """A document with its text."""
+
+    id: int
+    title: str
+    mediaType: str
+    # The size of the file that it was.
+    bytes: int
+    createdAt: str
+    # True where it cannot be read: then only the data of its row is shown.
+    damaged: NotRequired[bool]
+    # The reason why it cannot be read.
+    damagedReason: NotRequired[str]
+    # The text that is searched: HTML as Markdown, of a PDF and a DOCX file the words.
+    content: str
+    # The number of its pages, if it has pages.
+    pages: NotRequired[int]
+
+
 class DocumentRequest(TypedDict):
-    """A document that is to be added."""
+    """A document that is to be stored."""
 
     title: str
     content: str
 
 
+class Documents(TypedDict):
+    """The documents of a collection."""
+
+    documents: list[ListedDocument]
+
+
 class Drained(TypedDict):
     """A server that is about to stop."""
 
-    # A server that was told to stop drains.
+    # The status of a server that was asked to stop.
     status: Literal['DRAINING']
 
 
@@ -592,17 +829,17 @@ class Edits(TypedDict):
     seq: NotRequired[int | None]
     # Instead of `seq`: what stands before this task began is taken over. For forks.
     task: NotRequired[str | None]
-    # Values of template variables.
-    inputs: NotRequired[dict[str, str | float | bool | None] | None]
+    # Values of template variables, of any type.
+    inputs: NotRequired[dict[str, Any] | None]
     # Labels to find it by.
     tags: NotRequired[dict[str, str | float | bool | None] | None]
     # The alias of the model to ask.
     model: NotRequired[str | None]
     # Changes to tasks that have not begun, by their names.
     taskOverrides: NotRequired[dict[str, Override] | None]
-    # How it is carried out.
+    # Settings for the execution of the run.
     options: NotRequired[Options | None]
-    # How models answer.
+    # Options for the models' answers.
     modelOptions: NotRequired[ModelOptions | None]
 
 
@@ -614,15 +851,15 @@ class EnsembleCompletedFrame(RunEvent):
     ensembleId: str
     # When it ended.
     completedAt: str
-    # How long it took.
+    # The duration of the run.
     durationMs: int
-    # Why it ended.
+    # The reason why it ended.
     exitReason: Literal['COMPLETED', 'USER_EXIT_EARLY', 'TIMEOUT', 'ERROR', 'CANCELLED']
     # Tokens used; -1 when unknown.
     totalTokens: int
     # Tool calls made.
     totalToolCalls: int
-    # Why it failed.
+    # The reason why it failed.
     error: NotRequired[str]
 
 
@@ -634,9 +871,9 @@ class EnsembleStartedFrame(RunEvent):
     ensembleId: str
     # When it started.
     startedAt: str
-    # How many tasks it has.
+    # The number of tasks.
     totalTasks: int
-    # In which order its tasks run.
+    # The order of its tasks.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
 
 
@@ -644,9 +881,9 @@ class ErrorFrame(ChatEvent):
     """The turn failed."""
 
     type: Literal['error']
-    # What went wrong, as a word.
+    # The error code.
     code: str
-    # What went wrong.
+    # The error message.
     message: str
     # The status of the provider's answer, when that was the trouble.
     status_code: NotRequired[int]
@@ -661,8 +898,34 @@ class ExecutionTree(TypedDict):
     nodes: list[TreeNode]
 
 
+class ExpressionEvaluatedFrame(Event):
+    """A condition or a list was evaluated, which happens once; what follows from it comes next."""
+
+    type: Literal['expression_evaluated']
+    # The task, when it is a task's.
+    taskIndex: NotRequired[int]
+    # The name of the task.
+    taskName: NotRequired[str]
+    # The place of the task, or of its instance, in the run.
+    turnId: NotRequired[str]
+    # The name of the group, when it is a group's.
+    group: NotRequired[str]
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of the group, from 0; for `repeat_until` the one that was over.
+    round: NotRequired[int]
+    # The key it is written under.
+    key: Literal['when', 'for_each', 'repeat_until']
+    # The expression.
+    expression: str
+    # The value: true, false or the list; absent when the expression failed.
+    value: NotRequired[Any]
+    # The reason why it has no usable value.
+    error: NotRequired[str]
+
+
 class Facts(TypedDict):
-    """What is remembered about the caller."""
+    """The facts that are remembered about the caller."""
 
     facts: list[RememberedFact]
     total: int
@@ -676,13 +939,18 @@ class FileChangedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The file, as the tool names it.
     filePath: str
-    # What happened to it.
+    # The kind of change.
     changeType: Literal['CREATED', 'MODIFIED', 'DELETED']
     # Lines it has now and did not have.
     linesAdded: int
@@ -690,7 +958,7 @@ class FileChangedFrame(Event):
     linesRemoved: int
     # The call.
     callId: str
-    # When.
+    # The time.
     timestamp: str
 
 
@@ -709,10 +977,15 @@ class FinishDemandedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
@@ -720,7 +993,7 @@ class FinishDemandedFrame(Event):
 
 
 class Forgotten(TypedDict):
-    """What was forgotten."""
+    """The result of forgetting facts."""
 
     forgotten: int
 
@@ -738,6 +1011,23 @@ class Frames(TypedDict):
     events: list[Frame]
 
 
+class GiveUpRequest(TypedDict):
+    """The calls that are to be given up."""
+
+    # The task, or the role of its agent; all when absent.
+    task: NotRequired[str | None]
+
+
+class GivenUp(TypedDict):
+    """A run that waits no longer for its models."""
+
+    runId: str
+    # The number of calls that were given up.
+    calls: int
+    # The status of a change that is applied.
+    status: Literal['APPLIED']
+
+
 class GonePeer(TypedDict):
     """An ensemble that went away."""
 
@@ -747,12 +1037,12 @@ class GonePeer(TypedDict):
     ensemble: NotRequired[str]
     realm: NotRequired[str]
     version: NotRequired[str]
-    # What it shares, or shared.
+    # The capabilities that it shares, or shared.
     sharedCapabilities: list[Capability]
 
 
 class Grant(TypedDict):
-    """What was allowed for the rest of a chat."""
+    """A permission that was given for the rest of a chat."""
 
     # The id to take it back by.
     id: str
@@ -765,29 +1055,53 @@ class Grant(TypedDict):
 
 
 class GrantWithdrawnFrame(ChatEvent):
-    """What was allowed for the rest of the chat was taken back."""
+    """A permission for the rest of the chat was taken back."""
 
     type: Literal['grant_withdrawn']
     # The grant.
     grant_id: str
-    # Who took it back.
+    # The name of the caller that took it back.
     by: str
 
 
 class Grants(TypedDict):
-    """What was allowed for the rest of a conversation."""
+    """The permissions that were given for the rest of a conversation."""
 
     grants: list[Grant]
+
+
+class GroupRequest(TypedDict):
+    """Tasks that are skipped, repeated or fanned out together; it has `repeatUntil` or `forEach`, not both."""
+
+    # Its name, unique among tasks and groups; it stands for the output of its last task.
+    name: str
+    # The names of its tasks, in their order.
+    tasks: NotRequired[list[str] | None]
+    # A condition in CEL; when it is false, its tasks are skipped.
+    when: NotRequired[str | None]
+    # A list in CEL: its tasks are done once for each item.
+    forEach: NotRequired[str | None]
+    # The maximum number of items; 100 when absent.
+    maxItems: NotRequired[int | str | None]
+    # The number of items under way at the same time; 8 when absent.
+    maxParallel: NotRequired[int | str | None]
+    # A condition in CEL that ends the rounds of its tasks.
+    repeatUntil: NotRequired[str | None]
+    # The maximum number of rounds; 5 when absent.
+    maxRounds: NotRequired[int | str | None]
+    # The end of the group when the condition is still false after the last round; fail when absent. One of fail,
+    # accept, in any case.
+    onMaxRounds: NotRequired[str | None]
 
 
 class Health(TypedDict):
     """Whether the server takes work."""
 
-    # What a probe is told.
+    # The answer to a probe.
     status: Literal['STARTED', 'NOT_STARTED', 'READY', 'NOT_READY']
-    # Where a server stands.
+    # The lifecycle of a server.
     lifecycleState: Literal['STARTING', 'READY', 'DRAINING']
-    # Why it takes no work although it has started: nothing can be stored.
+    # The reason why it takes no work although it has started: nothing can be stored.
     reason: NotRequired[str]
 
 
@@ -799,15 +1113,20 @@ class HistoryDroppedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
     model: NotRequired[str]
-    # How many exchanges were dropped.
+    # The number of exchanges that were dropped.
     exchanges: int
 
 
@@ -817,6 +1136,10 @@ class Hit(TypedDict):
     collection: str
     documentId: int
     title: str
+    # The page it is on, from 1, in documents with pages.
+    page: NotRequired[int]
+    # The line it begins in, from 1, in documents without pages.
+    line: NotRequired[int]
     snippet: str
     score: float
 
@@ -827,7 +1150,25 @@ class Hits(TypedDict):
     results: list[Hit]
 
 
-# Something that is said to the agents of a run.
+class HookAnswer1(TypedDict):
+    """The hook's condition is false."""
+
+    skipped: Literal[True]
+
+
+class HookAnswer2(TypedDict):
+    """The words that the sender wants back."""
+
+    challenge: str
+
+
+class HookBegun(TypedDict):
+    """A run that was begun."""
+
+    runId: str
+
+
+# A directive to the agents of a run.
 InjectRequest = TypedDict(
     "InjectRequest",
     {
@@ -849,8 +1190,52 @@ class Injected(TypedDict):
     status: Literal['ACTIVE']
 
 
+class Instance(TypedDict):
+    """One instance of a task: for an item, in a round, or both."""
+
+    # Its place in the run, as in frames.
+    turnId: str
+    # The index of its item, from 0.
+    item: NotRequired[int]
+    # Its round, from 0.
+    round: NotRequired[int]
+    taskDescription: str
+    # The stage of a task.
+    status: Literal['PENDING', 'RUNNING', 'WAITING', 'COMPLETED', 'FAILED', 'CANCELLED', 'SKIPPED']
+    inherited: NotRequired[Literal[True]]
+    model: NotRequired[str]
+    startedAt: NotRequired[str]
+    completedAt: NotRequired[str]
+    durationMs: NotRequired[int]
+    tokenCount: NotRequired[int]
+    toolCallCount: NotRequired[int]
+    output: NotRequired[str]
+    # The output as data, when the task has a schema.
+    parsedOutput: NotRequired[Any]
+    error: NotRequired[str]
+    # The cause of the skip.
+    cause: NotRequired[Literal['condition', 'upstream', 'ended']]
+    # The text of a cut answer, where the task failed.
+    partialOutput: NotRequired[str]
+    # Whether the output was cut at the output limit and accepted as it is.
+    truncated: NotRequired[bool]
+    subtasks: NotRequired[list[Subtask]]
+    # Its reviews, open and decided.
+    reviews: NotRequired[list[InstanceReview]]
+
+
+class InstanceReview(TypedDict):
+    """A review of an instance."""
+
+    reviewId: str
+    # When a review takes place.
+    timing: Literal['BEFORE_EXECUTION', 'DURING_EXECUTION', 'AFTER_EXECUTION']
+    # The outcome; absent while the review is open.
+    outcome: NotRequired[str]
+
+
 class InvokeRequest(TypedDict):
-    """What a tool is called with."""
+    """The input of a tool."""
 
     # The arguments, as the tool's schema wants them; a text is that object as JSON, or else stands for its only
     # required text.
@@ -858,7 +1243,7 @@ class InvokeRequest(TypedDict):
 
 
 class Invoked(TypedDict):
-    """What a tool answered. A tool that failed is an answer too."""
+    """The answer of a tool. A tool that failed is an answer too."""
 
     tool: str
     durationMs: int
@@ -880,10 +1265,15 @@ class LastRoundFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
@@ -891,7 +1281,7 @@ class LastRoundFrame(Event):
 
 
 class Limits(TypedDict):
-    """What it may use; what has no limit is left out."""
+    """The limits of a run; a limit that is not set is left out."""
 
     maxTotalSubtasks: NotRequired[int]
     maxTotalLlmCalls: NotRequired[int]
@@ -901,12 +1291,38 @@ class Limits(TypedDict):
     maxCostUsd: NotRequired[float]
 
 
+class ListedDocument(TypedDict):
+    """A document without its text."""
+
+    id: int
+    title: str
+    mediaType: str
+    # The size of the file that it was.
+    bytes: int
+    createdAt: str
+    # True where it cannot be read: then only the data of its row is shown.
+    damaged: NotRequired[bool]
+    # The reason why it cannot be read.
+    damagedReason: NotRequired[str]
+
+
 class ListedFile(TypedDict):
     """A file in the folder of traces."""
 
     name: str
     type: str
     sizeBytes: int
+
+
+class ListedModel(TypedDict):
+    """A model."""
+
+    # The name to ask it by.
+    id: str
+    object: Literal['model']
+    # When it was saved, or the server started, in seconds since 1970.
+    created: int
+    owned_by: Literal['consort']
 
 
 class ListedTurn(TypedDict):
@@ -919,7 +1335,7 @@ class ListedTurn(TypedDict):
     startedAt: str
     # Null until it has ended.
     durationMs: int | None
-    # -1 when some model did not say.
+    # -1 when some model did not report it.
     totalTokens: int
     # Null when a model has no price.
     totalUsd: float | None
@@ -936,16 +1352,16 @@ class ListedWorkflow(TypedDict):
     createdAt: str
     updatedAt: str
     updatedBy: str
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
 
 
 class Live(TypedDict):
     """Whether the server answers."""
 
-    # A server that answers is up.
+    # The status of a server that answers.
     status: Literal['UP']
 
 
@@ -955,11 +1371,11 @@ class LlmCompletedFrame(ChatEvent):
     type: Literal['llm_completed']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The model call.
     call_id: str
-    # What it said.
+    # The text of the answer.
     content: str
 
 
@@ -980,25 +1396,30 @@ class LlmIterationCompletedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # Whether it answers or wants tools called.
     responseType: Literal['FINAL_ANSWER', 'TOOL_CALLS']
-    # What it said.
+    # The text of the answer.
     responseText: NotRequired[str]
     # The calls it wants made.
     toolRequests: NotRequired[list[LlmIterationCompletedFrameToolRequests]]
     # True when the reply ended at the output limit.
     truncated: NotRequired[bool]
-    # Tokens it read.
+    # Tokens it read; -1 when unknown.
     inputTokens: int
-    # Tokens it wrote.
+    # Tokens it wrote; -1 when unknown.
     outputTokens: int
-    # How long it took.
+    # The duration of the model call.
     latencyMs: int
 
 
@@ -1014,9 +1435,9 @@ class LlmIterationStartedFrameMessagesToolCalls(TypedDict):
 class LlmIterationStartedFrameMessages(TypedDict):
     """A message that a model is sent."""
 
-    # Who says it.
+    # The role of the author.
     role: Literal['system', 'user', 'assistant', 'tool']
-    # What is said.
+    # The text.
     content: str | None
     # The calls it asks for.
     toolCalls: list[LlmIterationStartedFrameMessagesToolCalls] | None
@@ -1032,17 +1453,22 @@ class LlmIterationStartedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: int
     # The alias of the model.
     model: str
     # The newest messages it is sent.
     messages: list[LlmIterationStartedFrameMessages]
-    # How many messages it is sent.
+    # The number of messages that the model is sent.
     totalMessageCount: int
 
 
@@ -1052,7 +1478,7 @@ class LlmStartedFrame(ChatEvent):
     type: Literal['llm_started']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The model call.
     call_id: str
@@ -1063,40 +1489,45 @@ class LlmStartedFrame(ChatEvent):
 
 
 class LlmVoidedFrame(ChatEvent):
-    """A model did not answer; what it had said does not count."""
+    """A model did not answer; its text so far does not count."""
 
     type: Literal['llm_voided']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The model call.
     call_id: str
-    # What went wrong.
+    # The error message.
     message: str
-    # What follows.
+    # The step that follows.
     then: Literal['retry', 'fallback', 'shorten', 'give_up']
 
 
 class LoopNoticedFrame(Event):
-    """The model has made the same failing call again and again, and is told so."""
+    """The model has repeated the same failing call, and is notified of it."""
 
     type: Literal['loop_noticed']
     # The number of the task, from 1.
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
     model: NotRequired[str]
     # The tool it called.
     toolName: str
-    # How often.
+    # The number of times it was called.
     times: int
 
 
@@ -1106,7 +1537,7 @@ class McpServer(TypedDict):
     name: str
     # Names of its tools.
     tools: list[str]
-    # Why none of them can be called at the moment.
+    # The reason why none of them can be called at the moment.
     unavailable: NotRequired[str]
 
 
@@ -1117,7 +1548,7 @@ class Me(TypedDict):
     name: str
     # The owner of the runs that it begins.
     owner: str
-    # What its key allows; everything without keys.
+    # The scopes of its key; all scopes without keys.
     scopes: list[Literal['read', 'run', 'review', 'tools', 'peer', 'admin']]
     # Whether its scopes extend to the runs of all owners.
     sees: Literal['own', 'all']
@@ -1132,7 +1563,7 @@ class MemoryEntry(TypedDict):
 
 
 class MemoryOperations(TypedDict):
-    """How often memory was used."""
+    """The number of uses of memory."""
 
     shortTermEntriesWritten: int
     longTermStores: int
@@ -1145,22 +1576,24 @@ class Message(TypedDict):
 
     # Its id.
     id: str
-    # Who said it.
+    # The role of the author.
     role: Literal['user', 'assistant', 'tool']
-    # What was said.
+    # The text.
     content: str
     # The calls it asks for.
     tool_calls: list[RowCall] | None
     # The call it answers.
     tool_call_id: str | None
-    # A tool failed; of an assistant's row, the turn failed and `content` ends with why.
+    # Whether a tool failed; in an assistant's row, whether the turn failed: then `content` ends with the reason.
     is_error: bool
-    # Why the turn failed, in an assistant's row.
+    # The reason why the turn failed, in an assistant's row.
     error: str | None
-    # An answer that was cut at the output limit; the last one can be continued.
+    # Whether it is an answer that was cut at the output limit; the last one can be continued.
     truncated: bool
     # The id of the row it goes on with, which was cut.
     continues: str | None
+    # The files that the user attached.
+    attachments: NotRequired[list[Attached]]
     # Its turn.
     turn_id: str
     # The calls of the turn.
@@ -1180,6 +1613,19 @@ class MessageFrameToolCalls(TypedDict):
     args: Any
 
 
+class MessageFrameAttachments(TypedDict):
+    """A file that is attached to a message or a task: a name for bytes that are stored apart."""
+
+    # The id of the attachment.
+    id: str
+    # The name of the file.
+    name: str
+    # The type of the file.
+    media_type: str
+    # The size of the file in bytes.
+    bytes: int
+
+
 class MessageFrameExecutionTreeNodes(TypedDict):
     """A call of a turn."""
 
@@ -1197,7 +1643,7 @@ class MessageFrameExecutionTreeNodes(TypedDict):
     result_preview: str
     # Whether it failed.
     is_error: bool
-    # How long it took.
+    # The duration.
     duration_ms: int
 
 
@@ -1216,9 +1662,9 @@ class MessageFrame(ChatEvent):
     type: Literal['message']
     # Its id.
     id: str
-    # Who said it.
+    # The role of the author.
     role: Literal['user', 'assistant', 'tool']
-    # What was said.
+    # The text.
     content: str
     # The calls it asks for.
     tool_calls: list[MessageFrameToolCalls] | None
@@ -1226,19 +1672,21 @@ class MessageFrame(ChatEvent):
     tool_call_id: str | None
     # Whether it is an error.
     is_error: bool
-    # The reason for a failed turn, beside what had been said.
+    # The reason for a failed turn, beside the text of its answer.
     error: str | None
     # Whether it is an answer that was cut at the output limit.
     truncated: bool
     # The id of the row it goes on with, which was cut.
     continues: str | None
+    # The files that the user attached.
+    attachments: NotRequired[list[MessageFrameAttachments]]
     # The calls of the whole turn, with its last row.
     execution_tree: MessageFrameExecutionTree
     # When it was stored.
     created_at: str
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The model call that made it.
     call_id: NotRequired[str]
@@ -1251,7 +1699,7 @@ class Messages(TypedDict):
 
 
 class Metrics(TypedDict):
-    """What a run has used."""
+    """The usage of a run."""
 
     totalTokens: int
     totalToolCalls: int
@@ -1269,17 +1717,22 @@ class Metrics(TypedDict):
 
 
 class MetricsSnapshotFrame(Event):
-    """What a task has used so far."""
+    """The usage of a task so far."""
 
     type: Literal['metrics_snapshot']
     # The number of the task, from 1.
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # Tokens read; -1 when unknown.
     inputTokens: int
     # Tokens written; -1 when unknown.
@@ -1295,12 +1748,12 @@ class MetricsSnapshotFrame(Event):
 
 
 class Mined(TypedDict):
-    """What came of looking through a turn for what is worth remembering."""
+    """The outcome of searching a turn for facts that are worth remembering."""
 
     turnId: str
-    # The end of looking through a turn.
+    # The end of searching a turn for facts.
     status: Literal['COMPLETED', 'FAILED', 'CANCELLED', 'SKIPPED']
-    # Why nothing could be remembered.
+    # The reason why nothing could be remembered.
     reason: str | None
     # Facts that are from this turn.
     facts: int
@@ -1308,7 +1761,7 @@ class Mined(TypedDict):
 
 
 class MiningCost(TypedDict):
-    """What it took, beside what the turn took."""
+    """The usage of the search for facts, which does not count as usage of the turn."""
 
     llmCalls: int
     inputTokens: int
@@ -1320,7 +1773,7 @@ class Mistake(TypedDict):
     """Something that is wrong with a request."""
 
     # Kinds of mistakes, with the names they have on the wire.
-    error: Literal['BAD_REQUEST', 'INVALID_TOOL', 'INVALID_MODEL', 'INVALID_TASK_OVERRIDE', 'CIRCULAR_DEPENDENCY', 'MISSING_INPUT', 'INVALID_SCHEMA', 'TEMPLATE_TOO_LARGE', 'NOT_CONFIGURED', 'media_generation_unavailable']
+    error: Literal['BAD_REQUEST', 'INVALID_TOOL', 'INVALID_MODEL', 'MODEL_CANNOT_SEE', 'INVALID_TASK_OVERRIDE', 'CIRCULAR_DEPENDENCY', 'MISSING_INPUT', 'INVALID_SCHEMA', 'INVALID_EXPRESSION', 'TEMPLATE_TOO_LARGE', 'NOT_CONFIGURED', 'media_generation_unavailable']
     # A path into the request.
     place: str
     message: str
@@ -1344,7 +1797,7 @@ class ModelFailedFrameThen(TypedDict):
     """The model is asked again."""
 
     action: Literal['retry']
-    # When.
+    # The time.
     at: str
 
 
@@ -1376,40 +1829,52 @@ class ModelFailedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
     model: NotRequired[str]
     # The kind of failure.
     error: Literal['rate_limited', 'overloaded', 'timeout', 'network', 'malformed', 'overflow', 'unauthorized', 'refused', 'dropped']
-    # What went wrong.
+    # The error message.
     message: str
-    # What follows.
+    # The step that follows.
     then: ModelFailedFrameThen | ModelFailedFrameThen2 | ModelFailedFrameThen3 | ModelFailedFrameThen4
 
 
-class ModelOptions(TypedDict):
-    """How models answer; absent: as the next says it, in the order task, run, model, provider. A fallback of another provider is asked with what it has words for."""
+class ModelList(TypedDict):
+    """The models."""
 
-    # For models of Anthropic at most 1.
+    object: Literal['list']
+    data: list[ListedModel]
+
+
+class ModelOptions(TypedDict):
+    """Options for the models' answers. An absent one is taken from the next level that has it, in the order task, run, model, provider. A fallback of another provider gets the options that this provider supports."""
+
+    # The temperature; at most 1 for models of Anthropic.
     temperature: NotRequired[float | None]
-    # The share of likely words that are chosen from.
+    # The share of the most likely tokens that are chosen from.
     topP: NotRequired[float | None]
-    # Refused for models of Anthropic and over OpenAI's responses, which have none.
+    # The seed. Refused for models of Anthropic and over OpenAI's responses, which have none.
     seed: NotRequired[int | None]
-    # How long a model thinks, as far as the provider has it. One of none, minimal, low, medium, high, xhigh, max, in
-    # any case.
+    # The amount of reasoning, for providers that have such an option. One of none, minimal, low, medium, high, xhigh,
+    # max, in any case.
     reasoningEffort: NotRequired[str | None]
 
 
 class ModelRequest(TypedDict):
-    """Which model a run is to ask."""
+    """A request to switch the model of a run."""
 
-    # An alias.
+    # The alias of the model.
     model: str
 
 
@@ -1421,15 +1886,20 @@ class ModelRetriedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
     model: NotRequired[str]
-    # Which attempt this is, from 1.
+    # The number of the attempt, from 1.
     attempt: int
 
 
@@ -1445,7 +1915,7 @@ class ModelSwitchedFrame(Event):
     taskIndex: int
     # The first round it holds for, from 0.
     iterationIndex: int
-    # Who wanted it.
+    # The name of the caller that switched the model.
     by: str
 
 
@@ -1456,22 +1926,61 @@ class Network(TypedDict):
     realm: str | None
     version: str
     leaseMs: int
-    # Whether an ensemble takes work on.
+    # Whether an ensemble accepts work.
     status: Literal['available', 'busy', 'draining']
-    # How much of its room for peers' work is taken, from 0 to 1.
+    # The part of its capacity for peers that is taken, from 0 to 1.
     currentLoad: float
-    # How much it does for peers at a time.
+    # Its capacity: the number of requests of peers that it works on at the same time.
     maxConcurrent: int
     sharedCapabilities: list[Capability]
-    # How many are known here.
+    # The number of capabilities that are known here.
     capabilities: int
     peers: list[Peer]
     # Ensembles that were here and went away, the newest first, at most 100.
     gone: list[GonePeer]
 
 
+class Node(TypedDict):
+    """A node."""
+
+    # Its name.
+    name: str
+    # The address at which it is reached.
+    address: str
+    # The version of its program.
+    version: str
+    # The time at which others take over its runs unless it renews its lease; null without a cluster.
+    leaseUntil: str | None
+    # Whether it is about to stop and begins nothing new.
+    draining: bool
+    # The number of its unfinished runs.
+    runs: int
+
+
+class Nodes(TypedDict):
+    """The nodes that share a store."""
+
+    nodes: list[Node]
+
+
+class OpenAiError(TypedDict):
+    """A failure as OpenAI's API tells it."""
+
+    error: OpenAiErrorDetail
+
+
+class OpenAiErrorDetail(TypedDict):
+    """The error."""
+
+    message: str
+    type: str
+    # The field that is wrong.
+    param: str | None
+    code: str
+
+
 class Options(TypedDict):
-    """How a run is carried out."""
+    """Settings for the execution of a run."""
 
     # Characters of a tool's output that a model reads; -1 for all.
     maxToolOutputLength: NotRequired[int | None]
@@ -1479,15 +1988,17 @@ class Options(TypedDict):
     toolLogTruncateLength: NotRequired[int | None]
     # The order of the tasks. One of SEQUENTIAL, PARALLEL, HIERARCHICAL, in any case.
     workflow: NotRequired[str | None]
-    # Whether the log of the server tells what happens.
+    # Whether prompts, replies and calls are written to the server's log.
     verbose: NotRequired[bool | None]
-    # Whose output a person looks at. One of NEVER, AFTER_EVERY_TASK, AFTER_LAST_TASK, in any case.
+    # The tasks whose output a person reviews. One of NEVER, AFTER_EVERY_TASK, AFTER_LAST_TASK, in any case.
     reviewPolicy: NotRequired[str | None]
-    # What ends a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written,
+    # The end of a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written,
     # reviews that a task demands wait for a person. One of CONTINUE, EXIT_EARLY, FAIL, in any case.
     onTimeout: NotRequired[str | None]
-    # What an exported trace holds. One of OFF, STANDARD, FULL, DETAILED, in any case.
+    # The content of an exported trace. One of OFF, STANDARD, FULL, DETAILED, in any case.
     captureMode: NotRequired[str | None]
+    # The urgency among runs that wait for a slot; `NORMAL` if absent. One of LOW, NORMAL, HIGH, CRITICAL, in any case.
+    priority: NotRequired[str | None]
 
 
 class OutputRejectedFrame(Event):
@@ -1498,10 +2009,15 @@ class OutputRejectedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The round of the conversation, from 0.
     iterationIndex: NotRequired[int]
     # The alias of the model.
@@ -1513,19 +2029,19 @@ class OutputRejectedFrame(Event):
 class Override(TypedDict):
     """A change to a configured task."""
 
-    # What to do.
+    # The work to do.
     description: NotRequired[str | None]
-    # What the output should be.
+    # A description of the output.
     expectedOutput: NotRequired[str | None]
-    # What else the agent should know.
+    # Further context for the agent.
     additionalContext: NotRequired[str | None]
-    # An alias.
+    # The alias of the model.
     model: NotRequired[str | None]
-    # How models answer.
+    # Options for the models' answers.
     modelOptions: NotRequired[ModelOptions | None]
-    # Rounds of model calls at most.
+    # The maximum number of rounds of model calls.
     maxIterations: NotRequired[int | str | None]
-    # An answer cut at the output limit. One of continue, fail, accept, in any case.
+    # The treatment of an answer that is cut at the output limit. One of continue, fail, accept, in any case.
     onTruncated: NotRequired[str | None]
     # Changes to its tools.
     tools: NotRequired[ToolChanges | None]
@@ -1538,41 +2054,41 @@ class Peer(TypedDict):
     connected: bool
     # Whether the link was opened from here.
     dialled: bool
-    # Since when it is connected.
+    # When the link was opened.
     since: NotRequired[str]
     ensemble: NotRequired[str]
     realm: NotRequired[str]
     version: NotRequired[str]
-    # What it shares, or shared.
+    # The capabilities that it shares, or shared.
     sharedCapabilities: list[Capability]
-    # Why there is no link, or what is wrong with what it says about itself.
+    # The reason why there is no link, or the mistakes in the peer's description of itself.
     error: NotRequired[str]
-    # Whether an ensemble takes work on.
+    # Whether an ensemble accepts work.
     status: NotRequired[Literal['available', 'busy', 'draining']]
     currentLoad: NotRequired[float]
     maxConcurrent: NotRequired[int]
-    # What it was asked for and has not answered, at most 100.
+    # The requests that it has not answered yet, at most 100.
     requests: list[PeerRequest]
 
 
 class PeerRequest(TypedDict):
-    """Something a peer was asked for, and how far it says it is."""
+    """A request to a peer, and the progress that it reported."""
 
     requestId: str
     capability: str
-    # As the peer says, like the rest.
+    # As reported by the peer, like the fields below.
     status: NotRequired[str]
     message: NotRequired[str]
     percentComplete: NotRequired[int]
 
 
 class PermissionModeChangedFrame(ChatEvent):
-    """The turn may do more or less without asking."""
+    """The permission mode of the turn was changed."""
 
     type: Literal['permission_mode_changed']
-    # What it may do now.
+    # The new permission mode.
     permission_mode: Literal['plan', 'default', 'auto']
-    # Who wanted it.
+    # The name of the caller that changed it.
     by: str
 
 
@@ -1582,22 +2098,22 @@ class PlanningUpdateFrame(ChatEvent):
     type: Literal['planning_update']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
-    # What is being done.
+    # The stage of drawing.
     phase: Literal['planning', 'validation']
-    # How far it is.
+    # The progress of that stage.
     status: Literal['start', 'end', 'failed']
-    # In words.
+    # The progress in words.
     content: str
 
 
 class Position(TypedDict):
     """A place on the canvas."""
 
-    # From the middle to the right.
+    # The distance from the middle to the right.
     x: float
-    # From the middle downwards.
+    # The distance from the middle downwards.
     y: float
 
 
@@ -1620,23 +2136,23 @@ class Price(TypedDict):
 
 
 class Problem(TypedDict):
-    """What went wrong: RFC 9457, with a code for programs. More fields may belong to a code."""
+    """A problem: RFC 9457, with a code for programs. Some codes have further fields."""
 
     type: str
     title: str
     status: int
     detail: str
     # The code for programs.
-    error: Literal['APPROVAL_NOT_FOUND', 'APPROVAL_RESOLVED', 'BAD_REQUEST', 'CIRCULAR_DEPENDENCY', 'COLLECTION_EXISTS', 'COLLECTION_NOT_FOUND', 'CONCURRENCY_LIMIT', 'CONFLICT', 'DRAINING', 'FORBIDDEN', 'GRANT_NOT_FOUND', 'IDEMPOTENCY_CONFLICT', 'INTERNAL_ERROR', 'INVALID_INPUT', 'INVALID_MODEL', 'INVALID_SCHEMA', 'INVALID_TASK_OVERRIDE', 'INVALID_TOOL', 'LIMIT_REACHED', 'METHOD_NOT_ALLOWED', 'MISSING_INPUT', 'NOTHING_TO_CONTINUE', 'NOT_CONFIGURED', 'NOT_FOUND', 'OUTCOME_UNKNOWN', 'PAYLOAD_TOO_LARGE', 'PRECONDITION_FAILED', 'PRECONDITION_REQUIRED', 'REJECTED_TOO_OFTEN', 'REQUEST_TIMEOUT', 'REVIEW_NOT_FOUND', 'REVIEW_RESOLVED', 'RUN_ACTIVE', 'RUN_COMPLETED', 'RUN_NOT_FOUND', 'STARTING', 'STORAGE_DAMAGED', 'STORAGE_UNAVAILABLE', 'TEMPLATE_TOO_LARGE', 'THREAD_BUSY', 'THREAD_NOT_FOUND', 'TOOL_NOT_FOUND', 'TURN_NOT_RUNNING', 'UNAUTHORIZED', 'UNAVAILABLE', 'UNSUPPORTED_MEDIA_TYPE', 'VERSION_NOT_FOUND', 'WORKFLOW_NOT_FOUND', 'media_generation_unavailable']
+    error: Literal['ANSWER_FAILED', 'APPROVAL_NOT_FOUND', 'APPROVAL_PENDING', 'APPROVAL_RESOLVED', 'ATTACHMENT_NOT_FOUND', 'ATTACHMENT_USED', 'BAD_REQUEST', 'BUDGET_EXCEEDED', 'CANCELLED', 'CIRCULAR_DEPENDENCY', 'COLLECTION_EXISTS', 'COLLECTION_NOT_FOUND', 'CONCURRENCY_LIMIT', 'CONFLICT', 'DELIVERY_NOT_FOUND', 'DOCUMENT_NOT_FOUND', 'DRAINING', 'EXPRESSION_FAILED', 'FORBIDDEN', 'GRANT_NOT_FOUND', 'HOOK_NOT_FOUND', 'IDEMPOTENCY_CONFLICT', 'INTERNAL_ERROR', 'INVALID_EXPRESSION', 'INVALID_INPUT', 'INVALID_MODEL', 'INVALID_SCHEMA', 'INVALID_TASK_OVERRIDE', 'INVALID_TOOL', 'LIMIT_REACHED', 'METHOD_NOT_ALLOWED', 'MISSING_INPUT', 'MODEL_CANNOT_SEE', 'MODEL_NOT_FOUND', 'NOTHING_TO_CONTINUE', 'NOT_CONFIGURED', 'NOT_FOUND', 'OUTCOME_UNKNOWN', 'PAYLOAD_TOO_LARGE', 'PRECONDITION_FAILED', 'PRECONDITION_REQUIRED', 'PREVIOUS_RESPONSE_NOT_FOUND', 'QUOTA_EXCEEDED', 'REJECTED_TOO_OFTEN', 'REQUEST_TIMEOUT', 'REVIEW_NOT_FOUND', 'REVIEW_RESOLVED', 'RUN_ACTIVE', 'RUN_COMPLETED', 'RUN_NOT_FOUND', 'SCHEDULE_NOT_FOUND', 'STARTING', 'STORAGE_DAMAGED', 'STORAGE_UNAVAILABLE', 'TEMPLATE_TOO_LARGE', 'THREAD_BUSY', 'THREAD_NOT_FOUND', 'TOOL_NOT_FOUND', 'TOO_MANY_REFUSALS', 'TURN_NOT_RUNNING', 'UNAUTHORIZED', 'UNAVAILABLE', 'UNSUPPORTED_MEDIA_TYPE', 'VERSION_NOT_FOUND', 'WEBHOOK_NOT_FOUND', 'WORKFLOW_NOT_FOUND', 'media_generation_unavailable']
     # The same as `detail`.
     message: str
     # The same as the header `X-Request-Id`.
     requestId: str
     # When to try again; also the header `Retry-After`.
     retryAfterMs: NotRequired[int]
-    # Where the run stands, when that is why.
+    # The status of the run, when it is the reason.
     runStatus: NotRequired[Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']]
-    # What was decided before.
+    # The decision that was made before.
     decision: NotRequired[str]
     # The turn that runs.
     turnId: NotRequired[str]
@@ -1646,17 +2162,44 @@ class Problem(TypedDict):
     version: NotRequired[int]
 
 
+class PromptDetails(TypedDict):
+    """The part of the prompt that was read from a cache."""
+
+    cached_tokens: int
+
+
+class ProtectedResource(TypedDict):
+    """The requirements of a protected resource, as RFC 9728 describes them."""
+
+    # The address of the resource.
+    resource: str
+    resource_name: str
+    # The issuer whose tokens are taken, where single sign-on is configured.
+    authorization_servers: NotRequired[list[str]]
+    bearer_methods_supported: list[str]
+    scopes_supported: list[str]
+
+
 class Quoted(TypedDict):
     """A message that a model is sent."""
 
-    # Who says it.
+    # The role of the author.
     role: Literal['system', 'user', 'assistant', 'tool']
-    # What is said.
+    # The text.
     content: str | None
     # The calls it asks for.
     toolCalls: list[ToolRequest] | None
     # The tool that answers.
     toolName: str | None
+
+
+class Raised(TypedDict):
+    """A run that may use more."""
+
+    runId: str
+    limits: Limits
+    # The status of a change that is applied.
+    status: Literal['APPLIED']
 
 
 class ReflectionStartedFrame(Event):
@@ -1667,20 +2210,25 @@ class ReflectionStartedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
 
 
 class Rehearsal(TypedDict):
-    """What would run."""
+    """The run that would be started."""
 
     dryRun: Literal[True]
     tasks: list[RehearsedTask]
-    # In which order tasks run.
+    # The order of the tasks.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
     warnings: list[str]
 
@@ -1695,18 +2243,24 @@ class RehearsedTask(TypedDict):
     model: str
     tools: list[str]
     context: list[str]
+    # The condition under which it would run.
+    when: NotRequired[str]
+    # The list of items for each of which it would run.
+    forEach: NotRequired[str]
+    # The group it is in.
+    group: NotRequired[str]
 
 
 class Remembered(TypedDict):
-    """What is remembered under a name."""
+    """The entries under one name."""
 
     scope: str
-    # Who remembers.
+    # The kind of entries: texts that tasks store, or critiques of reflections.
     type: Literal['memory', 'reflection']
     entries: list[MemoryEntry]
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
 
 
@@ -1715,14 +2269,53 @@ class RememberedFact(TypedDict):
 
     id: str
     text: str
-    # Where it was said.
+    # The thread in which it was said.
     threadId: str
     turnId: str
     createdAt: str
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
+
+
+class Response(TypedDict):
+    """A response. It has every field that OpenAI's has; those without a meaning here are null."""
+
+    id: str
+    object: Literal['response']
+    # When it was asked for, in seconds since 1970.
+    created_at: int
+    # The progress of a response.
+    status: Literal['in_progress', 'completed', 'incomplete', 'failed']
+    model: str
+    # Messages, and what was done in between.
+    output: list[dict[str, Any]]
+    previous_response_id: str | None
+    # The parts of the request that were ignored.
+    warnings: NotRequired[list[str]]
+
+
+class ResponseRequest(TypedDict):
+    """A response that is asked for; fields of OpenAI's that are not listed change nothing."""
+
+    # `consort`, or `consort/<name>`.
+    model: str
+    # The message, or a list of messages of which the last is the user's, with pictures (`input_image`) and files
+    # (`input_file`) among their parts.
+    input: ResponseInput
+    instructions: NotRequired[str | None]
+    # Send the answer as it comes.
+    stream: NotRequired[bool | None]
+    # The last response of the conversation to go on with.
+    previous_response_id: NotRequired[str | None]
+    # The thread to go on with, or a name of your own for one.
+    conversation: NotRequired[ConversationParam | None]
+    # Inputs of a run.
+    metadata: NotRequired[dict[str, Any] | None]
+    temperature: NotRequired[float | None]
+    top_p: NotRequired[float | None]
+    reasoning: NotRequired[dict[str, Any] | None]
 
 
 class Review(TypedDict):
@@ -1736,25 +2329,29 @@ class Review(TypedDict):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on, or asks.
+    # The description of the task, or the question of the agent.
     taskDescription: str
     # The place of the task in the run.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: str
     # The output that is reviewed; empty before the task.
     taskOutput: str
     # Before, while or after the task is done.
     timing: Literal['BEFORE_EXECUTION', 'DURING_EXECUTION', 'AFTER_EXECUTION']
-    # 0: it waits for ever.
+    # The time for which it waits; 0 means without limit.
     timeoutMs: int
-    # What happens at `expiresAt`; absent when it waits for ever.
+    # The step that follows at `expiresAt`; absent when it waits without limit.
     onTimeout: NotRequired[Literal['CONTINUE', 'EXIT_EARLY', 'FAIL']]
     # When it was asked for.
     createdAt: str
-    # Absent when it waits for ever.
+    # The time at which it stops waiting; absent when it waits without limit.
     expiresAt: NotRequired[str]
-    # What an agent asks.
+    # The question of an agent.
     prompt: NotRequired[str]
     # Answers to choose from.
     options: NotRequired[list[str]]
@@ -1776,11 +2373,11 @@ class ReviewDecidedFrame(Event):
     reviewId: str
     # The decision.
     decision: Literal['CONTINUE', 'EDIT', 'EXIT_EARLY', 'REJECT']
-    # Who decided.
+    # The name of the caller that decided.
     by: str
     # The output that counts instead.
     revisedOutput: NotRequired[str]
-    # What should be better.
+    # The improvements that the reviewer asks for.
     feedback: NotRequired[str]
 
 
@@ -1792,10 +2389,15 @@ class ReviewRequestedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
     # The id to decide it by.
@@ -1804,9 +2406,9 @@ class ReviewRequestedFrame(Event):
     taskOutput: str
     # Before, while or after the task is done.
     timing: Literal['BEFORE_EXECUTION', 'DURING_EXECUTION', 'AFTER_EXECUTION']
-    # How long it waits; 0 for ever.
+    # The time for which it waits; 0 means without limit.
     timeoutMs: int
-    # What follows when nobody decides in time.
+    # The step that follows when nobody decides in time.
     onTimeout: NotRequired[Literal['CONTINUE', 'EXIT_EARLY', 'FAIL']]
     # When it was asked for.
     createdAt: str
@@ -1824,12 +2426,12 @@ class ReviewTimedOutFrame(Event):
     type: Literal['review_timed_out']
     # The review.
     reviewId: str
-    # What follows.
+    # The step that follows.
     action: Literal['CONTINUE', 'EXIT_EARLY', 'FAIL']
 
 
 class Reviews(TypedDict):
-    """What waits for a person."""
+    """The reviews that wait for a person."""
 
     total: int
     reviews: list[Review]
@@ -1853,9 +2455,9 @@ class Run(TypedDict):
     ensemble: str
     # The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions.
     ensembleId: NotRequired[str]
-    # Whose run it is: the owner of the key that began it, `local` without keys.
+    # The owner: that of the key that began the run, `local` without keys.
     owner: str
-    # What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none.
+    # The title: the values of its inputs, or else its first task. Rows of earlier versions have none.
     title: NotRequired[str]
     # The beginning of its output, once it has completed.
     outputPreview: NotRequired[str]
@@ -1865,39 +2467,43 @@ class Run(TypedDict):
     startedAt: str
     # Null until it has ended.
     durationMs: int | None
-    # How long it waited for its turn.
+    # The time it waited in the queue.
     queuedMs: NotRequired[int]
     # The run it retries.
     retryOf: NotRequired[str]
     forkedFrom: NotRequired[ForkedFrom]
     taskCount: int
     completedTasks: int
-    # In which order tasks run.
+    # The order of the tasks.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
     # The model that tasks without one of their own ask. Rows of earlier versions have none.
     model: NotRequired[str]
     tags: dict[str, str]
     paused: bool
     cancelRequested: bool
-    # -1 when some model did not say.
+    # -1 when some model did not report it.
     totalTokens: int
     # The first task under way.
     currentTask: NotRequired[CurrentTask]
-    # Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review;
-    # `queuePosition` says how many wait before it.
+    # The reason why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review;
+    # `queuePosition` is the number of runs that wait before it.
     waitingFor: NotRequired[Literal['queue', 'resume', 'model', 'lock', 'retry', 'review', 'approval', 'storage']]
+    # The same in words, with details: the model with its address, and the message of its provider.
+    waitingReason: NotRequired[str]
+    # The time since which it waits for that.
+    waitingSince: NotRequired[str]
     costEstimate: NotRequired[Cost]
-    # Why it failed.
+    # The reason why it failed.
     error: NotRequired[str]
-    # An output was cut at the output limit and taken all the same.
+    # Whether an output was cut at the output limit and accepted as it is.
     truncated: NotRequired[bool]
     # Reviews that wait for a person.
     openReviews: NotRequired[list[str]]
-    # How many go before it, while it waits.
+    # The number of runs before it in the queue, while it waits.
     queuePosition: NotRequired[int]
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
 
 
@@ -1912,6 +2518,27 @@ class RunAcceptedFrameTasks(TypedDict):
     agentRole: str
     # The numbers of the tasks it reads from.
     context: list[int]
+    # The condition under which it is done.
+    when: NotRequired[str]
+    # The list of items for each of which it is done.
+    forEach: NotRequired[str]
+
+
+class RunAcceptedFrameGroups(TypedDict):
+    """A group of tasks, as it was declared."""
+
+    # Its name.
+    name: str
+    # The numbers of its tasks, from 1.
+    tasks: list[int]
+    # The condition under which they are done.
+    when: NotRequired[str]
+    # The list of items for each of which they are done.
+    forEach: NotRequired[str]
+    # The condition that ends their rounds.
+    repeatUntil: NotRequired[str]
+    # The number of rounds they may take.
+    maxRounds: NotRequired[int]
 
 
 class RunAcceptedFrame(RunEvent):
@@ -1920,20 +2547,26 @@ class RunAcceptedFrame(RunEvent):
     type: Literal['run_accepted']
     # The ensemble's name.
     ensemble: str
-    # In which order its tasks run.
+    # The order of its tasks.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
-    # How many tasks it has.
+    # The number of tasks.
     totalTasks: int
     # Its tasks, as declared.
     tasks: list[RunAcceptedFrameTasks]
+    # Groups of its tasks, as declared.
+    groups: NotRequired[list[RunAcceptedFrameGroups]]
 
 
 class RunAdoptedFrame(RunEvent):
     """A process has taken the run over; calls of the one before are lost."""
 
     type: Literal['run_adopted']
-    # Counts the processes that had the run, from 1.
+    # Greater with each process that has the run, from 1.
     epoch: int
+    # The name of the node that has it now.
+    node: NotRequired[str]
+    # The reason why it has it.
+    reason: NotRequired[Literal['begun', 'claimed', 'takeover', 'drained']]
 
 
 class RunDetail(TypedDict):
@@ -1943,9 +2576,9 @@ class RunDetail(TypedDict):
     ensemble: str
     # The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions.
     ensembleId: NotRequired[str]
-    # Whose run it is: the owner of the key that began it, `local` without keys.
+    # The owner: that of the key that began the run, `local` without keys.
     owner: str
-    # What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none.
+    # The title: the values of its inputs, or else its first task. Rows of earlier versions have none.
     title: NotRequired[str]
     # The beginning of its output, once it has completed.
     outputPreview: NotRequired[str]
@@ -1955,53 +2588,61 @@ class RunDetail(TypedDict):
     startedAt: str
     # Null until it has ended.
     durationMs: int | None
-    # How long it waited for its turn.
+    # The time it waited in the queue.
     queuedMs: NotRequired[int]
     # The run it retries.
     retryOf: NotRequired[str]
     forkedFrom: NotRequired[ForkedFrom]
     taskCount: int
     completedTasks: int
-    # In which order tasks run.
+    # The order of the tasks.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
     # The model that tasks without one of their own ask. Rows of earlier versions have none.
     model: NotRequired[str]
     tags: dict[str, str]
     paused: bool
     cancelRequested: bool
-    # -1 when some model did not say.
+    # -1 when some model did not report it.
     totalTokens: int
     # The first task under way.
     currentTask: NotRequired[CurrentTask]
-    # Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review;
-    # `queuePosition` says how many wait before it.
+    # The reason why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review;
+    # `queuePosition` is the number of runs that wait before it.
     waitingFor: NotRequired[Literal['queue', 'resume', 'model', 'lock', 'retry', 'review', 'approval', 'storage']]
+    # The same in words, with details: the model with its address, and the message of its provider.
+    waitingReason: NotRequired[str]
+    # The time since which it waits for that.
+    waitingSince: NotRequired[str]
     costEstimate: NotRequired[Cost]
-    # Why it failed.
+    # The reason why it failed.
     error: NotRequired[str]
-    # An output was cut at the output limit and taken all the same.
+    # Whether an output was cut at the output limit and accepted as it is.
     truncated: NotRequired[bool]
     # Reviews that wait for a person.
     openReviews: NotRequired[list[str]]
-    # How many go before it, while it waits.
+    # The number of runs before it in the queue, while it waits.
     queuePosition: NotRequired[int]
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
-    inputs: dict[str, str]
+    inputs: dict[str, Any]
     tasks: list[Task]
-    # How many events it has.
+    # The number of events.
     eventCount: int
     limits: Limits
     metrics: Metrics
     pendingReviews: list[Review]
-    # What came out of the run: the output of the task that completed last, in a hierarchy the manager's answer; null
-    # unless it completed. `run_result` says the same.
+    # The output of the run: that of the task that completed last, in a hierarchy the manager's answer; null unless it
+    # completed. `run_result` has the same output.
     output: str | None
     # `output` as data, when its task has a schema.
     parsedOutput: NotRequired[Any]
     completedAt: NotRequired[str]
+    # The schedule that began the run.
+    schedule: NotRequired[BegunSchedule]
+    # The hook that began the run.
+    hook: NotRequired[BegunHook]
 
 
 class RunForkedFrameForkedFrom(TypedDict):
@@ -2027,26 +2668,30 @@ class RunPausedFrame(Event):
     """Nothing new is begun until the run is resumed."""
 
     type: Literal['run_paused']
-    # Who paused it.
+    # The name of the caller that paused it.
     by: str
 
 
 class RunRequest(TypedDict):
-    """What is to be run; without `tasks` the configured ensemble. `null` means absent; unknown fields are named in `warnings`."""
+    """A request for a run; without `tasks`, of the configured ensemble. `null` means absent; unknown fields give `warnings`."""
 
-    # Values of template variables.
-    inputs: NotRequired[dict[str, str | float | bool | None] | None]
+    # Values of template variables, of any type.
+    inputs: NotRequired[dict[str, Any] | None]
     # Labels to find it by.
     tags: NotRequired[dict[str, str | float | bool | None] | None]
     # The tasks.
     tasks: NotRequired[list[TaskRequest] | None]
+    # Groups of these tasks, which are skipped, repeated or fanned out together.
+    groups: NotRequired[list[GroupRequest] | None]
     # Changes to configured tasks, by their names.
     taskOverrides: NotRequired[dict[str, Override] | None]
-    # How it is carried out.
+    # Settings for the execution of the run.
     options: NotRequired[Options | None]
-    # How models answer.
+    # Options for the models' answers.
     modelOptions: NotRequired[ModelOptions | None]
-    # Only say what would run.
+    # The ids of files that were uploaded to `/api/attachments`, for every task without its own.
+    attachments: NotRequired[list[str] | None]
+    # Whether to only report what would run.
     dryRun: NotRequired[bool | None]
 
 
@@ -2057,25 +2702,25 @@ class RunResultFrameOutputs(TypedDict):
     taskName: str
     # The output.
     output: str
-    # How long the task took.
+    # The duration of the task.
     durationMs: int
     # The output as data, when the task has a schema.
     parsedOutput: NotRequired[Any]
-    # The output was cut at the output limit and taken all the same.
+    # Whether the output was cut at the output limit and accepted as it is.
     truncated: NotRequired[bool]
     # The task ended in the run that this one goes on from.
     inherited: NotRequired[Literal[True]]
 
 
 class RunResultFrameMetricsCostEstimate(TypedDict):
-    """Money, in dollars."""
+    """The cost, in dollars."""
 
     inputCost: float
     outputCost: float
 
 
 class RunResultFrameMetrics(TypedDict):
-    """What it used."""
+    """The usage of the run."""
 
     totalTokens: int
     totalToolCalls: int
@@ -2087,31 +2732,31 @@ class RunResultFrameMetrics(TypedDict):
     subtasks: int
     llmLatencyMs: int
     toolExecutionTimeMs: int
-    # Money, in dollars.
+    # The cost, in dollars.
     costEstimate: NotRequired[RunResultFrameMetricsCostEstimate]
     # Models without a price, when the cost is not known.
     unpriced: NotRequired[list[str]]
 
 
 class RunResultFrame(TypedDict):
-    """What came of a run; it follows the last event."""
+    """The result of a run; it follows the last event."""
 
     type: Literal['run_result']
     # The run.
     runId: str
-    # How it ended.
+    # The final status.
     status: Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']
     # The outputs of its tasks, in the order in which they completed.
     outputs: list[RunResultFrameOutputs]
-    # How long it took.
+    # The duration of the run.
     durationMs: int
-    # What it used.
+    # The usage of the run.
     metrics: RunResultFrameMetrics
-    # What came out of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed.
+    # The output of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed.
     output: str | None
     # `output` as data, when its task has a schema.
     parsedOutput: NotRequired[Any]
-    # Why it failed.
+    # The reason why it failed.
     error: NotRequired[str]
 
 
@@ -2119,7 +2764,7 @@ class RunResumedFrame(Event):
     """The run goes on."""
 
     type: Literal['run_resumed']
-    # Who resumed it.
+    # The name of the caller that resumed it.
     by: str
 
 
@@ -2131,22 +2776,24 @@ class Runs(TypedDict):
 
 
 class Said(TypedDict):
-    """A message that was taken: it has begun, or waits."""
+    """An accepted message: its turn has begun, or waits."""
 
     threadId: str
     turnId: str
     # The first `chat_seq` of the turn.
     seq: NotRequired[int]
-    # How many go before it, while it waits.
+    # The number of messages before it in the queue, while it waits.
     queuePosition: NotRequired[int]
+    # The parts of the message that were ignored.
+    warnings: NotRequired[list[str]]
 
 
 class Say(TypedDict):
     """A message."""
 
-    # The words.
+    # The text.
     content: str
-    # The alias to ask.
+    # The alias of the model.
     model: NotRequired[str | None]
     # `{kind: "editor", workflowId}`: the workflow that is open.
     chat_context: NotRequired[dict[str, Any] | str | None]
@@ -2154,26 +2801,128 @@ class Say(TypedDict):
     workflow_target: NotRequired[str | None]
     # The workflow that answers, or is open.
     workflow_id: NotRequired[str | None]
-    # Collections to look the answer up in.
+    # The collections that are searched for the answer.
     collections: NotRequired[list[str] | None]
-    # Whether what is known of the user may be recalled and added to.
+    # The ids of files that were uploaded to `/api/attachments`, at most 20.
+    attachments: NotRequired[list[str] | None]
+    # Whether facts about the user may be recalled and new ones stored.
     memory_enabled: NotRequired[bool | None]
-    # What may be done without asking.
+    # The permission mode: the calls that may be made without asking.
     permission_mode: NotRequired[Literal['plan', 'default', 'auto'] | None]
-    # What to do while another turn runs.
+    # The effect of the message while another turn runs.
     if_busy: NotRequired[Literal['interrupt', 'reject', 'queue'] | None]
+
+
+class Schedule(TypedDict):
+    """A schedule."""
+
+    name: str
+    # Five fields: minute, hour, day of month, month, day of week; null where there is an interval.
+    cron: str | None
+    # An interval such as `15m`, counted from the epoch; null where there is a pattern.
+    every: str | None
+    # The time zone of the pattern.
+    timezone: str
+    # The id or the name of a saved workflow; null: the ensemble.
+    workflow: str | None
+    inputs: dict[str, Any]
+    # The treatment of a due time that comes while the previous run is active.
+    overlap: Literal['skip', 'queue', 'cancel_previous']
+    # The due times that are made up for after an outage.
+    catchUp: Literal['none', 'one', 'all']
+    # The age of missed times that are still made up for.
+    window: str
+    # The longest delay after a due time, different for each.
+    jitter: str
+    # The owner of its runs.
+    owner: str
+    # The next due times; while it is paused nothing begins then.
+    next: list[str]
+    last: ScheduleLast | None
+    paused: bool
+    # Those of the configuration cannot be changed over the API.
+    source: Literal['config', 'api']
+    # The reasons why its runs could not begin at the moment.
+    warnings: NotRequired[list[str]]
+
+
+class ScheduleChanges(TypedDict):
+    """The fields of a schedule."""
+
+    # Five fields: minute, hour, day of month, month, day of week.
+    cron: NotRequired[str | None]
+    # An interval of at least a second, such as `15m`, counted from the epoch.
+    every: NotRequired[str | None]
+    # The time zone of the pattern; `UTC` by default.
+    timezone: NotRequired[str | None]
+    # The id or the name of a saved workflow; the ensemble by default.
+    workflow: NotRequired[str | None]
+    inputs: NotRequired[dict[str, Any] | None]
+    # The treatment of a due time while the previous run is active; `skip` by default.
+    overlap: NotRequired[Literal['skip', 'queue', 'cancel_previous'] | None]
+    # The times missed within `window` that are made up for; `one` by default.
+    catchUp: NotRequired[Literal['none', 'one', 'all'] | None]
+    # The age of missed times that are still made up for; `1h` by default.
+    window: NotRequired[str | None]
+    # The longest delay after a due time, different for each; `0s` by default.
+    jitter: NotRequired[str | None]
+
+
+class ScheduleLast(TypedDict):
+    """The outcome of the last due time, or of a trigger."""
+
+    # When that was.
+    at: str
+    # The due time; null where the start of the server found that its runs cannot begin.
+    due: str | None
+    # The run that was begun.
+    runId: str | None
+    # The outcome of a due time.
+    status: Literal['started', 'skipped', 'missed', 'failed']
+    # The reason why no run was begun.
+    error: str | None
+
+
+class ScheduleRequest(TypedDict):
+    """A schedule that is to be made: with `cron` or with `every`."""
+
+    # 1 to 64 letters, digits, `-`, `_` and `.`.
+    name: str
+    # Five fields: minute, hour, day of month, month, day of week.
+    cron: NotRequired[str | None]
+    # An interval of at least a second, such as `15m`, counted from the epoch.
+    every: NotRequired[str | None]
+    # The time zone of the pattern; `UTC` by default.
+    timezone: NotRequired[str | None]
+    # The id or the name of a saved workflow; the ensemble by default.
+    workflow: NotRequired[str | None]
+    inputs: NotRequired[dict[str, Any] | None]
+    # The treatment of a due time while the previous run is active; `skip` by default.
+    overlap: NotRequired[Literal['skip', 'queue', 'cancel_previous'] | None]
+    # The times missed within `window` that are made up for; `one` by default.
+    catchUp: NotRequired[Literal['none', 'one', 'all'] | None]
+    # The age of missed times that are still made up for; `1h` by default.
+    window: NotRequired[str | None]
+    # The longest delay after a due time, different for each; `0s` by default.
+    jitter: NotRequired[str | None]
+
+
+class Schedules(TypedDict):
+    """All schedules that the caller sees."""
+
+    schedules: list[Schedule]
 
 
 class Scope(TypedDict):
     """A name runs remember under."""
 
     scope: str
-    # Who remembers.
+    # The kind of entries: texts that tasks store, or critiques of reflections.
     type: Literal['memory', 'reflection']
     entries: int
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
 
 
@@ -2182,6 +2931,25 @@ class Scopes(TypedDict):
 
     scopes: list[Scope]
     total: int
+
+
+class SearchResult(TypedDict):
+    """Something that was found."""
+
+    # The kind of the match.
+    kind: Literal['run', 'thread', 'workflow', 'document']
+    # The id of the run, thread or workflow; of a document its collection and number, as `kitchen/1`.
+    id: str
+    title: str
+    # The words around the first match, in one line.
+    snippet: str
+    at: str
+
+
+class SearchResults(TypedDict):
+    """Everything that was found."""
+
+    results: list[SearchResult]
 
 
 class ServerSentEvent(TypedDict):
@@ -2196,26 +2964,29 @@ class ServerSentEvent(TypedDict):
 
 
 class Status(TypedDict):
-    """How the server is."""
+    """The status of the server."""
 
-    # A server that answers runs.
+    # The status of a server that is running.
     status: Literal['running']
     clients: int
     port: int
-    # Where a server stands.
+    # The lifecycle of a server.
     lifecycleState: Literal['STARTING', 'READY', 'DRAINING']
     activeTasks: int
     queueDepth: int
     ensemble: str
     version: str
     sharedCapabilities: list[Capability]
+    # The direct links to the other nodes; what a node without one does is seen half a second later, and without the
+    # words of its models.
+    links: Literal['all', 'some', 'none']
 
 
 class Steered(TypedDict):
-    """What was asked of a run."""
+    """The result of steering a run."""
 
     runId: str
-    # What a run does now.
+    # The new state of a run.
     status: Literal['CANCELLING', 'PAUSED', 'RESUMED']
 
 
@@ -2224,7 +2995,7 @@ class Stopped(TypedDict):
 
     threadId: str
     turnId: str
-    # A turn that was told to stop is stopping.
+    # The status of a turn that was asked to stop.
     status: Literal['STOPPING']
 
 
@@ -2246,19 +3017,24 @@ class SubtaskStartedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The call, and from now on the subtask.
     callId: str
     # Its title.
     title: str
-    # What it is told to do.
+    # The instructions for its model.
     instructions: str
     # The tools it may call.
     toolNames: list[str]
-    # How deep it is nested, from 1.
+    # The nesting depth, from 1.
     depth: int
 
 
@@ -2268,7 +3044,7 @@ class Switched(TypedDict):
     runId: str
     model: str
     previousModel: str | None
-    # Something that holds from now on.
+    # The status of a change that is applied.
     status: Literal['APPLIED']
 
 
@@ -2293,11 +3069,17 @@ class Task(TypedDict):
     # The output as data, when the task has a schema.
     parsedOutput: NotRequired[Any]
     error: NotRequired[str]
-    # What was said of an answer that was cut, where the task failed.
+    # The cause of the skip.
+    cause: NotRequired[Literal['condition', 'upstream', 'ended']]
+    # The text of a cut answer, where the task failed.
     partialOutput: NotRequired[str]
-    # The output was cut at the output limit and taken all the same.
+    # Whether the output was cut at the output limit and accepted as it is.
     truncated: NotRequired[bool]
     subtasks: NotRequired[list[Subtask]]
+    # The group it is in.
+    group: NotRequired[str]
+    # The instances of a task that is done for each item or in rounds.
+    instances: NotRequired[list[Instance]]
 
 
 class TaskCompletedFrame(Event):
@@ -2308,17 +3090,22 @@ class TaskCompletedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
-    # How many tasks the run has.
+    # The number of tasks of the run.
     totalTasks: int
     # When it was done.
     completedAt: str
-    # How long it took.
+    # The duration of the task.
     durationMs: int
     # Tokens it used; -1 when unknown.
     tokenCount: int
@@ -2328,7 +3115,7 @@ class TaskCompletedFrame(Event):
     output: NotRequired[str]
     # The output as data, where the task has a schema.
     parsedOutput: NotRequired[Any]
-    # True when the output was cut at the output limit and is taken as it is.
+    # True when the output was cut at the output limit and is accepted as it is.
     truncated: NotRequired[bool | None]
 
 
@@ -2340,34 +3127,44 @@ class TaskFailedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
-    # When.
+    # The time.
     failedAt: str
-    # Why.
+    # The reason.
     reason: str
     # True when it was stopped.
     cancelled: NotRequired[bool]
-    # The words of the answer that there were when it failed.
+    # The text of the answer so far when it failed.
     partialOutput: NotRequired[str]
 
 
 class TaskInputFrame(Event):
-    """What the task's model is told first."""
+    """The prompt of a task."""
 
     type: Literal['task_input']
     # The number of the task, from 1.
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
     # The output that is asked for.
@@ -2387,32 +3184,47 @@ class TaskInputFrame(Event):
 class TaskRequest(TypedDict):
     """A task a request brings."""
 
-    # What to do; may have `{variables}`.
-    description: str
+    # The work to do; may have `{variables}`. Needed, unless there is a `workflow`.
+    description: NotRequired[str | None]
+    # Instead of a description: a saved workflow, by its id or its name, as a part of the run.
+    workflow: NotRequired[str | None]
+    # Values of the workflow's inputs; strings may have `{variables}`.
+    inputs: NotRequired[dict[str, Any] | None]
     # Its name, unique in the run.
     name: NotRequired[str | None]
-    # What the output should be.
+    # A description of the output.
     expectedOutput: NotRequired[str | None]
-    # Who does it; derived from the description when absent.
+    # The agent that does it; derived from the description when absent.
     agent: NotRequired[AgentRequest | None]
-    # What else the agent should know.
+    # Further context for the agent.
     additionalContext: NotRequired[str | None]
-    # An alias.
+    # The alias of the model.
     model: NotRequired[str | None]
-    # How models answer.
+    # Options for the models' answers.
     modelOptions: NotRequired[ModelOptions | None]
     # Tools the agent may call.
     tools: NotRequired[list[str] | None]
     # Tasks whose output it reads, as `$name` or an index.
     context: NotRequired[list[str] | None]
-    # Rounds of model calls at most.
+    # The maximum number of rounds of model calls.
     maxIterations: NotRequired[int | str | None]
-    # An answer cut at the output limit; continue when absent. One of continue, fail, accept, in any case.
+    # The treatment of an answer that is cut at the output limit; continue when absent. One of continue, fail, accept,
+    # in any case.
     onTruncated: NotRequired[str | None]
     # A JSON Schema its output must fit.
     outputSchema: NotRequired[Any]
-    # Whether a person looks at its output, whatever `reviewPolicy` says. One of required, skip, in any case.
+    # Whether a person reviews its output, regardless of `reviewPolicy`. One of required, skip, in any case.
     review: NotRequired[str | None]
+    # A condition in CEL; when it is false, the task is skipped. Tasks it names come first.
+    when: NotRequired[str | None]
+    # A list in CEL: the task is done once for each item, and its output is the list of outputs.
+    forEach: NotRequired[str | None]
+    # The maximum number of items; 100 when absent.
+    maxItems: NotRequired[int | str | None]
+    # The number of items under way at the same time; 8 when absent.
+    maxParallel: NotRequired[int | str | None]
+    # The ids of files that were uploaded to `/api/attachments`; may be `{variables}`.
+    attachments: NotRequired[list[str] | None]
 
 
 class TaskSkippedFrame(Event):
@@ -2423,14 +3235,21 @@ class TaskSkippedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
-    # Why.
+    # The reason, in words.
     reason: str
+    # The reason, as one word: only after `condition` do the tasks that read it go on.
+    cause: Literal['condition', 'upstream', 'ended']
 
 
 class TaskStartedFrame(Event):
@@ -2441,13 +3260,18 @@ class TaskStartedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The name of the task.
     taskName: NotRequired[str]
-    # How many tasks the run has.
+    # The number of tasks of the run.
     totalTasks: int
     # When it began.
     startedAt: str
@@ -2478,7 +3302,7 @@ class TaskTraceMetadata(TypedDict):
 
     taskName: str
     turnId: str
-    # Calls of the run's own.
+    # The calls that the run makes itself.
     chores: list[TraceCall]
 
 
@@ -2487,7 +3311,7 @@ class TaskUpdateFrameTask(TypedDict):
 
     # Its name.
     name: NotRequired[str | None]
-    # What is to be done.
+    # The work to do.
     description: NotRequired[str | None]
     # The tools it may call.
     tools: NotRequired[list[str] | None]
@@ -2495,7 +3319,7 @@ class TaskUpdateFrameTask(TypedDict):
     context: NotRequired[list[str] | None]
     # Its output.
     output: NotRequired[str | None]
-    # Why it was skipped or failed.
+    # The reason why it was skipped or failed.
     reason: NotRequired[str]
 
 
@@ -2505,9 +3329,9 @@ class TaskUpdateFrame(ChatEvent):
     type: Literal['task_update']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
-    # What happened.
+    # The change.
     event: Literal['planned', 'started', 'completed', 'skipped', 'failed']
     # The task.
     task: TaskUpdateFrameTask
@@ -2529,25 +3353,25 @@ class Thread(TypedDict):
     # Messages that wait.
     queued: int
     memory: ThreadMemory
-    # What its turns may do without asking, where a message does not say and it was changed.
+    # The permission mode of its turns, where a message has none and it was changed.
     permissionMode: Literal['plan', 'default', 'auto'] | None
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
 
 
 class ThreadChange(TypedDict):
-    """What is to be different in a conversation."""
+    """Changes to a conversation."""
 
     title: NotRequired[str | None]
     permission_mode: NotRequired[Literal['plan', 'default', 'auto'] | None]
 
 
 class ThreadMemory(TypedDict):
-    """What was kept of turns whose messages asked for it with `memory_enabled`."""
+    """The search for facts in turns whose messages asked for it with `memory_enabled`."""
 
-    # Turns that are yet to be looked through.
+    # The turns that are still to be searched for facts.
     pending: list[str]
     last: Mined | None
 
@@ -2575,12 +3399,20 @@ class TokenFrame(TypedDict):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
-    # The words.
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
+    # The text.
     token: str
+    # The position of the text in the answer, in bytes. Whoever joins while a model answers gets all of it so
+    # far, from 0.
+    offset: int
     # When they came.
     sentAt: str
 
@@ -2591,14 +3423,14 @@ class Tool(TypedDict):
     name: str
     description: str
     # Permission classes.
-    permission: Literal['safe', 'knowledge', 'network', 'workspace_write', 'editor_mutate', 'subagent', 'secrets']
-    # What doing a call twice would mean; decides what happens to one whose owner died.
+    permission: Literal['safe', 'knowledge', 'network', 'workspace_write', 'editor_mutate', 'subagent', 'secrets', 'execute']
+    # The effect of making a call twice; it decides what happens to a call whose owner died.
     effect: Literal['read', 'idempotent', 'once']
     # A JSON Schema.
     inputSchema: Any
     # Whether it may be called directly.
     direct: bool
-    # Why it cannot be called at the moment.
+    # The reason why it cannot be called at the moment.
     unavailable: NotRequired[str]
 
 
@@ -2608,7 +3440,7 @@ class ToolApprovalRequestFrame(ChatEvent):
     type: Literal['tool_approval_request']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The id to decide it by.
     approval_id: str
@@ -2622,13 +3454,13 @@ class ToolApprovalRequestFrame(ChatEvent):
     args: Any
     # The question.
     message: str
-    # Why it is asked.
+    # The reason for the question.
     reason: Literal['effect', 'taint', 'instructions']
     # The host, or the name of the MCP server or peer, that the arguments would go to.
     host: str | None
     # The size of the arguments in bytes.
     bytes: int
-    # What the chat has read that its user did not write, where that is why it is asked.
+    # The sources that the chat has read and its user did not write, where they are the reason for the question.
     sources: list[str]
     # When it was asked.
     created_at: str
@@ -2637,15 +3469,17 @@ class ToolApprovalRequestFrame(ChatEvent):
 
 
 class ToolApprovalResolvedFrame(ChatEvent):
-    """That is decided."""
+    """The question for permission is decided."""
 
     type: Literal['tool_approval_resolved']
     # Its id.
     approval_id: str
     # The decision.
     decision: Literal['allow', 'allow_for_chat', 'deny', 'expired', 'closed']
-    # Who decided.
+    # The name of the caller that decided.
     by: str
+    # The arguments that the caller put in the place of the model's.
+    args: NotRequired[Any]
 
 
 class ToolCallFrame(ChatEvent):
@@ -2654,7 +3488,7 @@ class ToolCallFrame(ChatEvent):
     type: Literal['tool_call']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The call.
     tool_call_id: str
@@ -2672,7 +3506,7 @@ class ToolCallUpdateFrame(ChatEvent):
     type: Literal['tool_call_update']
     # The call that the subtask is; null for the conversation itself.
     parent_id: str | None
-    # How deep the subtask is nested.
+    # The nesting depth of the subtask.
     depth: int
     # The call.
     tool_call_id: str
@@ -2684,11 +3518,11 @@ class ToolCallUpdateFrame(ChatEvent):
     result: NotRequired[str]
     # Whether it failed, at its end.
     is_error: NotRequired[bool]
-    # Begin or end.
+    # Whether it begins or has ended.
     status: Literal['start', 'end']
     # The title of a subtask, at its beginning.
     message: NotRequired[str | None]
-    # How long it took, at its end.
+    # The duration, at its end.
     duration_ms: NotRequired[int]
     # The workflow that was drawn, at its end.
     data: NotRequired[Any]
@@ -2702,15 +3536,20 @@ class ToolCalledFrame(RunEvent):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The call.
     callId: str
     # The tool.
     toolName: str
-    # How long it took.
+    # The duration.
     durationMs: int
     # Whether it worked.
     outcome: Literal['SUCCESS', 'FAILURE']
@@ -2720,6 +3559,8 @@ class ToolCalledFrame(RunEvent):
     toolResult: str
     # The result as data, where the tool has one.
     structuredResult: Any
+    # `TOOL_TIMEOUT` when the tool took longer than its own limit.
+    error: NotRequired[Literal['TOOL_TIMEOUT']]
 
 
 class ToolChanges(TypedDict):
@@ -2739,10 +3580,15 @@ class ToolDispatchedFrame(Event):
     taskIndex: int
     # The role of the agent.
     agentRole: str
-    # What the agent works on.
+    # The description of the task.
     taskDescription: str
-    # The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    # The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round
+    # 1.
     turnId: str
+    # The index of the item that the task is done for, from 0.
+    item: NotRequired[int]
+    # The round of its group, from 0.
+    round: NotRequired[int]
     # The call.
     callId: str
     # The tool.
@@ -2752,12 +3598,12 @@ class ToolDispatchedFrame(Event):
 
 
 class ToolProgressFrame(TypedDict):
-    """How far a call is."""
+    """The progress of a call."""
 
     type: Literal['tool_progress']
-    # A word for it.
+    # The progress as one word.
     status: NotRequired[str]
-    # A sentence for it.
+    # The progress as a sentence.
     message: NotRequired[str]
     # The part that is done, in percent.
     percentComplete: NotRequired[int]
@@ -2780,15 +3626,15 @@ class Trace(TypedDict):
     """A run as it is exported for reading."""
 
     schemaVersion: str
-    # What an exported trace holds.
+    # The content of an exported trace.
     captureMode: Literal['OFF', 'STANDARD', 'FULL']
     ensembleId: str
-    # In which order tasks run.
+    # The order of the tasks.
     workflow: Literal['SEQUENTIAL', 'PARALLEL', 'HIERARCHICAL']
     startedAt: str
     completedAt: str | None
     totalDuration: str
-    inputs: dict[str, str]
+    inputs: dict[str, Any]
     agents: list[TracedAgent]
     taskTraces: list[TaskTrace]
     metrics: TraceMetrics
@@ -2817,7 +3663,7 @@ class TraceCall(TypedDict):
 
 
 class TraceCost(TypedDict):
-    """Money."""
+    """The cost."""
 
     inputCost: float
     outputCost: float
@@ -2864,13 +3710,13 @@ class TraceMetadata(TypedDict):
 
 
 class TraceMetrics(TypedDict):
-    """What a run or a conversation has used."""
+    """The usage of a run or a conversation."""
 
-    # -1 when some model did not say.
+    # -1 when some model did not report it.
     inputTokens: int
-    # -1 when some model did not say.
+    # -1 when some model did not report it.
     outputTokens: int
-    # -1 when some model did not say.
+    # -1 when some model did not report it.
     totalTokens: int
     llmLatency: str
     toolExecutionTime: str
@@ -2897,9 +3743,9 @@ class TraceRound(TypedDict):
     startedAt: str
     completedAt: str
     latency: str
-    # -1 when the model did not say.
+    # -1 when the model did not report it.
     inputTokens: int
-    # -1 when the model did not say.
+    # -1 when the model did not report it.
     outputTokens: int
     # The kind of a model's answer.
     responseType: Literal['FINAL_ANSWER', 'TOOL_CALLS']
@@ -2937,16 +3783,26 @@ class TreeNode(TypedDict):
     result_preview: str
     # Whether it failed.
     is_error: bool
-    # How long it took.
+    # The duration.
     duration_ms: int
+
+
+class Triggered(TypedDict):
+    """A run that was begun."""
+
+    runId: str
 
 
 class TurnAdoptedFrame(ChatEvent):
     """A process has taken the turn over; calls of the one before are lost."""
 
     type: Literal['turn_adopted']
-    # Counts the processes that had the turn, from 1.
+    # Greater with each process that has the turn, from 1.
     epoch: int
+    # The name of the node that has it now.
+    node: NotRequired[str]
+    # The reason why it has it.
+    reason: NotRequired[Literal['begun', 'claimed', 'takeover', 'drained']]
 
 
 class TurnStartedFrame(ChatEvent):
@@ -2955,7 +3811,7 @@ class TurnStartedFrame(ChatEvent):
     type: Literal['turn_started']
     # The alias of its model.
     model: str
-    # What it may do without asking.
+    # The permission mode: the calls that may be made without asking.
     permission_mode: Literal['plan', 'default', 'auto']
 
 
@@ -2979,6 +3835,27 @@ class Versions(TypedDict):
     total: int
 
 
+class Webhook(TypedDict):
+    """A program that is notified of runs."""
+
+    name: str
+    # Without its user and its query, which may be secrets.
+    url: str
+    events: list[Literal['run.completed', 'run.failed', 'run.cancelled', 'review.requested', 'approval.requested']]
+    # Only runs with all of these.
+    tags: dict[str, str]
+    # Only runs of this owner; null: of all.
+    owner: str | None
+    # The number of messages that wait to be sent, or to be sent again.
+    pending: int
+
+
+class Webhooks(TypedDict):
+    """The programs that are told of runs."""
+
+    webhooks: list[Webhook]
+
+
 class Workflow(TypedDict):
     """A version of a saved workflow."""
 
@@ -2987,17 +3864,19 @@ class Workflow(TypedDict):
     createdAt: str
     updatedAt: str
     updatedBy: str
-    # What it is called.
+    # The name.
     name: str
-    # What it is for.
+    # The purpose.
     description: NotRequired[str]
     # The tasks as they were sent, each with its place on the canvas.
     tasks: list[WorkflowTask]
+    # Groups of its tasks, as they were sent.
+    groups: NotRequired[list[GroupRequest]]
     # Defaults for template variables.
-    inputs: NotRequired[dict[str, str]]
+    inputs: NotRequired[dict[str, Any]]
     # Options of its runs, as they were sent.
     options: NotRequired[Options]
-    # How models answer in its runs, as it was sent.
+    # The options for the models' answers in its runs, as they were sent.
     modelOptions: NotRequired[ModelOptions]
     warnings: NotRequired[list[str]]
 
@@ -3005,64 +3884,81 @@ class Workflow(TypedDict):
 class WorkflowDocument(TypedDict):
     """A task graph as people draw it; what was shown may be sent back."""
 
-    # What it is called.
+    # The name.
     name: str
     # Its tasks.
     tasks: list[WorkflowTask]
-    # What it is for.
+    # Groups of its tasks.
+    groups: NotRequired[list[GroupRequest] | None]
+    # The purpose.
     description: NotRequired[str | None]
-    # Defaults for template variables.
-    inputs: NotRequired[dict[str, str | float | bool | None] | None]
-    # How its runs are carried out.
+    # Defaults for template variables, of any type.
+    inputs: NotRequired[dict[str, Any] | None]
+    # Settings for the execution of its runs.
     options: NotRequired[Options | None]
-    # How models answer in its runs.
+    # Options for the models' answers in its runs.
     modelOptions: NotRequired[ModelOptions | None]
 
 
 class WorkflowRun(TypedDict):
-    """What a run of a workflow brings."""
+    """A request for a run of a workflow."""
 
-    # Values of template variables.
-    inputs: NotRequired[dict[str, str | float | bool | None] | None]
+    # Values of template variables, of any type.
+    inputs: NotRequired[dict[str, Any] | None]
     # Labels to find it by.
     tags: NotRequired[dict[str, str | float | bool | None] | None]
-    # How it is carried out.
+    # Settings for the execution of the run.
     options: NotRequired[Options | None]
-    # How models answer.
+    # Options for the models' answers.
     modelOptions: NotRequired[ModelOptions | None]
-    # Only say what would run.
+    # Whether to only report what would run.
     dryRun: NotRequired[bool | None]
 
 
 class WorkflowTask(TypedDict):
     """A task, and where it stands on the canvas."""
 
-    # What to do; may have `{variables}`.
-    description: str
+    # The work to do; may have `{variables}`. Needed, unless there is a `workflow`.
+    description: NotRequired[str | None]
+    # Instead of a description: a saved workflow, by its id or its name, as a part of the run.
+    workflow: NotRequired[str | None]
+    # Values of the workflow's inputs; strings may have `{variables}`.
+    inputs: NotRequired[dict[str, Any] | None]
     # Its name, unique in the run.
     name: NotRequired[str | None]
-    # What the output should be.
+    # A description of the output.
     expectedOutput: NotRequired[str | None]
-    # Who does it; derived from the description when absent.
+    # The agent that does it; derived from the description when absent.
     agent: NotRequired[AgentRequest | None]
-    # What else the agent should know.
+    # Further context for the agent.
     additionalContext: NotRequired[str | None]
-    # An alias.
+    # The alias of the model.
     model: NotRequired[str | None]
-    # How models answer.
+    # Options for the models' answers.
     modelOptions: NotRequired[ModelOptions | None]
     # Tools the agent may call.
     tools: NotRequired[list[str] | None]
     # Tasks whose output it reads, as `$name` or an index.
     context: NotRequired[list[str] | None]
-    # Rounds of model calls at most.
+    # The maximum number of rounds of model calls.
     maxIterations: NotRequired[int | str | None]
-    # An answer cut at the output limit; continue when absent. One of continue, fail, accept, in any case.
+    # The treatment of an answer that is cut at the output limit; continue when absent. One of continue, fail, accept,
+    # in any case.
     onTruncated: NotRequired[str | None]
     # A JSON Schema its output must fit.
     outputSchema: NotRequired[Any]
-    # Whether a person looks at its output, whatever `reviewPolicy` says. One of required, skip, in any case.
+    # Whether a person reviews its output, regardless of `reviewPolicy`. One of required, skip, in any case.
     review: NotRequired[str | None]
+    # A condition in CEL; when it is false, the task is skipped. Tasks it names come first.
+    when: NotRequired[str | None]
+    # A list in CEL: the task is done once for each item, and its output is the list of outputs.
+    forEach: NotRequired[str | None]
+    # The maximum number of items; 100 when absent.
+    maxItems: NotRequired[int | str | None]
+    # The number of items under way at the same time; 8 when absent.
+    maxParallel: NotRequired[int | str | None]
+    # The ids of files that were uploaded to `/api/attachments`; may be `{variables}`.
+    attachments: NotRequired[list[str] | None]
     # Its place on the canvas.
     position: NotRequired[Position | None]
 
@@ -3076,9 +3972,9 @@ class WorkflowVersion(TypedDict):
     name: str
     description: str | None
     tasks: int
-    # True where it cannot be read: then only its row is told.
+    # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
-    # Why it cannot be read.
+    # The reason why it cannot be read.
     damagedReason: NotRequired[str]
 
 
@@ -3093,7 +3989,7 @@ class WorkspaceItem(TypedDict):
     """A file or a folder of the workspace."""
 
     name: str
-    # What is in a folder.
+    # The type of an item of a folder.
     type: Literal['file', 'directory']
     size: NotRequired[int]
     lastModified: NotRequired[str]
@@ -3105,5 +4001,14 @@ AnswerTruncatedFrame: TypeAlias = "AnswerTruncatedFrame1 | AnswerTruncatedFrame2
 
 ChunkFrame: TypeAlias = "ChunkFrame1 | ChunkFrame2"
 
+# An id, or an object with one.
+ConversationParam: TypeAlias = "str | dict[str, Any]"
+
 # A frame of an event, or of something under way; `type` says which.
-Frame: TypeAlias = "RunAcceptedFrame | RunAdoptedFrame | RunForkedFrame | EnsembleStartedFrame | BeltComposedFrame | TaskStartedFrame | TaskInputFrame | ChoreStartedFrame | ReflectionStartedFrame | LlmIterationStartedFrame | ModelRetriedFrame | LlmIterationCompletedFrame | AnswerTruncatedFrame | AnswerEmptyFrame | MetricsSnapshotFrame | ModelFailedFrame | HistoryDroppedFrame | OutputRejectedFrame | LastRoundFrame | LoopNoticedFrame | CallChargedFrame | ToolDispatchedFrame | FinishDemandedFrame | SubtaskStartedFrame | DelegationStartedFrame | DelegationCompletedFrame | DelegationFailedFrame | ToolCalledFrame | FileChangedFrame | ReviewRequestedFrame | ReviewDecidedFrame | ReviewTimedOutFrame | ReviewClosedFrame | TaskCompletedFrame | TaskFailedFrame | TaskSkippedFrame | DirectiveActiveFrame | DirectiveDeliveredFrame | ModelSwitchedFrame | CancelRequestedFrame | RunPausedFrame | RunResumedFrame | BudgetExceededFrame | EnsembleCompletedFrame | TurnAdoptedFrame | TurnStartedFrame | LlmStartedFrame | LlmCompletedFrame | LlmVoidedFrame | MessageFrame | ToolCallUpdateFrame | ToolCallFrame | ToolApprovalRequestFrame | ToolApprovalResolvedFrame | GrantWithdrawnFrame | PermissionModeChangedFrame | PlanningUpdateFrame | TaskUpdateFrame | TurnStoppedFrame | ErrorFrame | ChunkFrame | CostSummaryFrame | TokenFrame | ToolProgressFrame | RunResultFrame"
+Frame: TypeAlias = "RunAcceptedFrame | RunAdoptedFrame | RunForkedFrame | EnsembleStartedFrame | BeltComposedFrame | ExpressionEvaluatedFrame | TaskStartedFrame | TaskInputFrame | ChoreStartedFrame | ReflectionStartedFrame | LlmIterationStartedFrame | ModelRetriedFrame | LlmIterationCompletedFrame | AnswerTruncatedFrame | AnswerEmptyFrame | MetricsSnapshotFrame | ModelFailedFrame | HistoryDroppedFrame | OutputRejectedFrame | LastRoundFrame | LoopNoticedFrame | CallChargedFrame | ToolDispatchedFrame | FinishDemandedFrame | SubtaskStartedFrame | DelegationStartedFrame | DelegationCompletedFrame | DelegationFailedFrame | ToolCalledFrame | FileChangedFrame | ReviewRequestedFrame | ReviewDecidedFrame | ReviewTimedOutFrame | ReviewClosedFrame | TaskCompletedFrame | TaskFailedFrame | TaskSkippedFrame | DirectiveActiveFrame | DirectiveDeliveredFrame | ModelSwitchedFrame | CancelRequestedFrame | RunPausedFrame | RunResumedFrame | BudgetRaisedFrame | BudgetExceededFrame | EnsembleCompletedFrame | TurnAdoptedFrame | TurnStartedFrame | LlmStartedFrame | LlmCompletedFrame | LlmVoidedFrame | MessageFrame | ToolCallUpdateFrame | ToolCallFrame | ToolApprovalRequestFrame | ToolApprovalResolvedFrame | GrantWithdrawnFrame | PermissionModeChangedFrame | PlanningUpdateFrame | TaskUpdateFrame | TurnStoppedFrame | ErrorFrame | ChunkFrame | CostSummaryFrame | TokenFrame | ToolProgressFrame | RunResultFrame"
+
+# The answer to a sender when no run was begun.
+HookAnswer: TypeAlias = "HookAnswer1 | HookAnswer2"
+
+# A message, or a list of messages.
+ResponseInput: TypeAlias = "str | list[dict[str, Any]]"

@@ -2,23 +2,23 @@
 
 import type * as frames from './frames.js';
 
-/** A run that was taken. */
+/** An accepted run. */
 export interface Accepted {
   runId: string;
-  /** A run that was taken is accepted. */
+  /** The status of an accepted run. */
   status: 'ACCEPTED';
   tasks: number;
-  /** In which order tasks run. */
+  /** The order of the tasks. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
   warnings?: string[];
   /** The run it retries. */
   retryOf?: string;
   forkedFrom?: ForkedFrom;
-  /** How many go before it, while it waits. */
+  /** The number of runs before it in the queue, while it waits. */
   queuePosition?: number;
 }
 
-/** A document that was added. */
+/** A document that was stored. */
 export interface AddedDocument {
   id: number;
   collection: string;
@@ -29,11 +29,11 @@ export interface AddedDocument {
 
 /** The agent of a task. */
 export interface AgentRequest {
-  /** What it is. */
+  /** The role. */
   role: string;
-  /** What it wants; the description when absent. */
+  /** The goal; the description when absent. */
   goal?: string | null;
-  /** What it has done before. */
+  /** The background: the agent's experience. */
   background?: string | null;
   /** Whether it may hand work to the agents of other tasks. */
   allowDelegation?: boolean | null;
@@ -43,7 +43,7 @@ export interface AgentRequest {
 export interface Answered {
   approval_id: string;
   decision: 'allow' | 'allow_for_chat' | 'deny';
-  /** Something that holds from now on. */
+  /** The status of a change that is applied. */
   status: 'APPLIED';
 }
 
@@ -51,7 +51,7 @@ export interface Answered {
 export interface Approval {
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The id to decide it by. */
   approval_id: string;
@@ -65,13 +65,13 @@ export interface Approval {
   args: unknown;
   /** The question. */
   message: string;
-  /** Why it is asked. */
+  /** The reason for the question. */
   reason: 'effect' | 'taint' | 'instructions';
   /** The host, or the name of the MCP server or peer, that the arguments would go to. */
   host: string | null;
   /** The size of the arguments in bytes. */
   bytes: number;
-  /** What the chat has read that its user did not write, where that is why it is asked. */
+  /** The sources that the chat has read and its user did not write, where they are the reason for the question. */
   sources: string[];
   /** When it was asked. */
   created_at: string;
@@ -83,10 +83,12 @@ export interface Approval {
   turn_id: string;
 }
 
-/** What a person says about a call. */
+/** A person's answer to a question for permission. */
 export interface ApprovalRequest {
   /** One of allow, allow_for_chat, deny, in any case. */
   decision: string;
+  /** The arguments to make the call with, in the place of the model's; only with `allow`. */
+  args?: Record<string, unknown> | null;
 }
 
 /** The calls of a client's chats that wait for a person. */
@@ -95,43 +97,103 @@ export interface Approvals {
   approvals: Approval[];
 }
 
-/** How a run is to stop. */
+/** A file that is attached to a message or a task: a name for bytes that are stored apart. */
+export interface Attached {
+  /** The id of the attachment. */
+  id: string;
+  /** The name of the file. */
+  name: string;
+  /** The type of the file. */
+  media_type: string;
+  /** The size of the file in bytes. */
+  bytes: number;
+}
+
+/** A file that was uploaded. */
+export interface Attachment {
+  id: string;
+  name: string;
+  mediaType: string;
+  bytes: number;
+  /** The hash of the file, in hexadecimal digits. */
+  sha256: string;
+}
+
+/** A hook that began a run. */
+export interface BegunHook {
+  name: string;
+  /** The delivery, as its sender named it. */
+  deliveryId: string;
+}
+
+/** A schedule that began a run. */
+export interface BegunSchedule {
+  name: string;
+  /** When the run was due. */
+  due: string;
+}
+
+/** The limits to raise; the others stay as they are. */
+export interface BudgetRequest {
+  maxTotalSubtasks?: number | null;
+  maxTotalLlmCalls?: number | null;
+  maxTotalToolCalls?: number | null;
+  maxWallClockMs?: number | null;
+  maxTotalTokens?: number | null;
+  maxCostUsd?: number | null;
+}
+
+/** A request to cancel a run. */
 export interface CancelRequest {
-  /** How soon; after_task when absent. One of after_task, after_iteration, now, in any case. */
+  /** The point at which it stops; after_task when absent. One of after_task, after_iteration, now, in any case. */
   mode?: string | null;
 }
 
-/** What a request can choose from. */
+/** Everything that a request can choose from. */
 export interface Capabilities {
   tools: Tool[];
   models: Model[];
   preconfiguredTasks: PreconfiguredTask[];
-  /** Values template variables have unless others are sent. */
-  inputs: Record<string, string>;
+  /** The default values of template variables. */
+  inputs: Record<string, unknown>;
   sharedTasks: Capability[];
   sharedTools: Capability[];
   /** Servers whose tools come and go. */
   mcpServers: McpServer[];
 }
 
-/** Something others may use. */
+/** A capability that others may use. */
 export interface Capability {
-  /** Unique in its ensemble. */
+  /** The name, unique in its ensemble. */
   name: string;
-  /** What it does, for the model. */
+  /** The description for the model. */
   description: string;
   /** Tool or task. */
   type: 'TASK' | 'TOOL';
-  /** What it is about. */
+  /** Words that it is found by. */
   tags: string[];
-  /** What its input must look like; absent: a text. */
+  /** The JSON Schema of its input; absent: the input is a text. */
   schema?: unknown;
-  /** Which version of it this is. */
+  /** The version. */
   version?: string;
-  /** What doing it twice would mean; absent: it must not be done twice. */
+  /** The effect of doing it twice; absent: it must not be done twice. */
   effect?: 'read' | 'idempotent' | 'once';
-  /** How long it may take. */
+  /** The time it may take. */
   timeoutMs?: number;
+}
+
+/** A chat completion. */
+export interface ChatCompletion {
+  id: string;
+  object: 'chat.completion';
+  /** When it was asked for, in seconds since 1970. */
+  created: number;
+  model: string;
+  choices: CompletionChoice[];
+  usage: CompletionUsage;
+  conversation?: CompletionConversation;
+  /** The parts of the request that were ignored. */
+  warnings?: string[];
 }
 
 /** Documents to be searched. */
@@ -140,9 +202,9 @@ export interface Collection {
   documents: number;
   createdAt: string;
   updatedAt: string;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
 }
 
@@ -158,11 +220,71 @@ export interface Collections {
 
 /** A store without what was deleted from it. */
 export interface Compacted {
-  /** The only way it ends well. */
+  /** The status of a store that was compacted. */
   status: 'COMPACTED';
 }
 
-/** Money, in dollars. */
+/** The answer; there is one. */
+export interface CompletionChoice {
+  index: number;
+  message: CompletionMessage;
+  /** The reason why the answer ends. */
+  finish_reason: 'stop' | 'length';
+  logprobs: null;
+}
+
+/** The conversation that an answer belongs to. */
+export interface CompletionConversation {
+  /** The id of its thread. */
+  id: string;
+}
+
+/** The part of the answer that was reasoning. */
+export interface CompletionDetails {
+  reasoning_tokens: number;
+}
+
+/** The message of the model. */
+export interface CompletionMessage {
+  role: 'assistant';
+  content: string;
+  refusal: null;
+  /** The work that was done for the answer: a line for each tool call or task. */
+  reasoning_content?: string;
+}
+
+/** A chat completion that is asked for; fields of OpenAI's that are not listed change nothing. */
+export interface CompletionRequest {
+  /** `consort`, or `consort/<name>`. */
+  model: string;
+  /** The conversation; the last message is the user's. Parts of the user's messages may be pictures (`image_url`) and files (`file`), as `data:` addresses or by the `file_id` of an attachment. */
+  messages: Record<string, unknown>[];
+  /** Send the answer as it comes. */
+  stream?: boolean | null;
+  stream_options?: Record<string, unknown> | null;
+  /** The thread to go on with, or a name of your own for one; without it the request is a conversation of its own, which is erased after a day. */
+  conversation?: string | null;
+  /** Inputs of a run. */
+  metadata?: Record<string, unknown> | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  seed?: number | null;
+  reasoning_effort?: string | null;
+}
+
+/** The tokens of everything that was done for the answer. */
+export interface CompletionUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: PromptDetails;
+  completion_tokens_details: CompletionDetails;
+}
+
+/** An id, or an object with one. */
+export type ConversationParam = string | Record<string, unknown>;
+
+/** The cost, in dollars. */
 export interface Cost {
   inputCost: number;
   outputCost: number;
@@ -178,29 +300,82 @@ export interface CurrentTask {
 export interface Decided {
   reviewId: string;
   decision: string;
-  /** Something that holds from now on. */
+  /** The status of a change that is applied. */
   status: 'APPLIED';
 }
 
-/** What a person says about an output. */
+/** A person's decision about an output. */
 export interface DecisionRequest {
-  /** APPROVE is CONTINUE. One of CONTINUE, APPROVE, EDIT, EXIT_EARLY, REJECT, in any case. */
+  /** The decision; APPROVE is the same as CONTINUE. One of CONTINUE, APPROVE, EDIT, EXIT_EARLY, REJECT, in any case. */
   decision: string;
-  /** Needed by EDIT. */
+  /** The new output; required for EDIT. */
   revisedOutput?: string | null;
-  /** Needed by REJECT. */
+  /** The feedback; required for REJECT. */
   feedback?: string | null;
 }
 
-/** A document that is to be added. */
+/** A page of deliveries to a webhook. */
+export interface Deliveries {
+  deliveries: Delivery[];
+  total: number;
+}
+
+/** A delivery as clients see it. */
+export interface Delivery {
+  /** The id of the message, the same on every attempt: the header `webhook-id`. */
+  id: string;
+  /** The topic of an announcement. */
+  event: 'run.completed' | 'run.failed' | 'run.cancelled' | 'review.requested' | 'approval.requested';
+  /** The run; of an approval the turn. */
+  runId: string;
+  /** The state of a delivery. */
+  status: 'pending' | 'delivered' | 'dead';
+  /** The oldest first. */
+  attempts: DeliveryAttempt[];
+  /** When it is tried next; null when it is not. */
+  nextAt: string | null;
+}
+
+/** An attempt to deliver a message. */
+export interface DeliveryAttempt {
+  at: string;
+  /** The status of the answer; null when there was none. */
+  status: number | null;
+  error: string | null;
+}
+
+/** A document with its text. */
+export interface Document {
+  id: number;
+  title: string;
+  mediaType: string;
+  /** The size of the file that it was. */
+  bytes: number;
+  createdAt: string;
+  /** True where it cannot be read: then only the data of its row is shown. */
+  damaged?: boolean;
+  /** The reason why it cannot be read. */
+  damagedReason?: string;
+  /** The text that is searched: HTML as Markdown, of a PDF and a DOCX file the words. */
+  content: string;
+  /** The number of its pages, if it has pages. */
+  pages?: number;
+}
+
+/** A document that is to be stored. */
 export interface DocumentRequest {
   title: string;
   content: string;
 }
 
+/** The documents of a collection. */
+export interface Documents {
+  documents: ListedDocument[];
+}
+
 /** A server that is about to stop. */
 export interface Drained {
-  /** A server that was told to stop drains. */
+  /** The status of a server that was asked to stop. */
   status: 'DRAINING';
 }
 
@@ -210,17 +385,17 @@ export interface Edits {
   seq?: number | null;
   /** Instead of `seq`: what stands before this task began is taken over. For forks. */
   task?: string | null;
-  /** Values of template variables. */
-  inputs?: Record<string, string | number | boolean | null> | null;
+  /** Values of template variables, of any type. */
+  inputs?: Record<string, unknown> | null;
   /** Labels to find it by. */
   tags?: Record<string, string | number | boolean | null> | null;
   /** The alias of the model to ask. */
   model?: string | null;
   /** Changes to tasks that have not begun, by their names. */
   taskOverrides?: Record<string, Override> | null;
-  /** How it is carried out. */
+  /** Settings for the execution of the run. */
   options?: Options | null;
-  /** How models answer. */
+  /** Options for the models' answers. */
   modelOptions?: ModelOptions | null;
 }
 
@@ -232,7 +407,7 @@ export interface ExecutionTree {
   nodes: TreeNode[];
 }
 
-/** What is remembered about the caller. */
+/** The facts that are remembered about the caller. */
 export interface Facts {
   facts: RememberedFact[];
   total: number;
@@ -244,7 +419,7 @@ export interface Files {
   directory: string;
 }
 
-/** What was forgotten. */
+/** The result of forgetting facts. */
 export interface Forgotten {
   forgotten: number;
 }
@@ -262,6 +437,7 @@ export type Frame =
   | frames.ServerRunForked
   | frames.ServerEnsembleStarted
   | frames.ServerBeltComposed
+  | frames.ServerExpressionEvaluated
   | frames.ServerTaskStarted
   | frames.ServerTaskInput
   | frames.ServerChoreStarted
@@ -299,6 +475,7 @@ export type Frame =
   | frames.ServerCancelRequested
   | frames.ServerRunPaused
   | frames.ServerRunResumed
+  | frames.ServerBudgetRaised
   | frames.ServerBudgetExceeded
   | frames.ServerEnsembleCompleted
   | frames.ServerTurnAdopted
@@ -328,6 +505,21 @@ export interface Frames {
   events: Frame[];
 }
 
+/** The calls that are to be given up. */
+export interface GiveUpRequest {
+  /** The task, or the role of its agent; all when absent. */
+  task?: string | null;
+}
+
+/** A run that waits no longer for its models. */
+export interface GivenUp {
+  runId: string;
+  /** The number of calls that were given up. */
+  calls: number;
+  /** The status of a change that is applied. */
+  status: 'APPLIED';
+}
+
 /** An ensemble that went away. */
 export interface GonePeer {
   name: string;
@@ -336,11 +528,11 @@ export interface GonePeer {
   ensemble?: string;
   realm?: string;
   version?: string;
-  /** What it shares, or shared. */
+  /** The capabilities that it shares, or shared. */
   sharedCapabilities: Capability[];
 }
 
-/** What was allowed for the rest of a chat. */
+/** A permission that was given for the rest of a chat. */
 export interface Grant {
   /** The id to take it back by. */
   id: string;
@@ -352,18 +544,40 @@ export interface Grant {
   grantedAt: string;
 }
 
-/** What was allowed for the rest of a conversation. */
+/** The permissions that were given for the rest of a conversation. */
 export interface Grants {
   grants: Grant[];
 }
 
+/** Tasks that are skipped, repeated or fanned out together; it has `repeatUntil` or `forEach`, not both. */
+export interface GroupRequest {
+  /** Its name, unique among tasks and groups; it stands for the output of its last task. */
+  name: string;
+  /** The names of its tasks, in their order. */
+  tasks?: string[] | null;
+  /** A condition in CEL; when it is false, its tasks are skipped. */
+  when?: string | null;
+  /** A list in CEL: its tasks are done once for each item. */
+  forEach?: string | null;
+  /** The maximum number of items; 100 when absent. */
+  maxItems?: number | string | null;
+  /** The number of items under way at the same time; 8 when absent. */
+  maxParallel?: number | string | null;
+  /** A condition in CEL that ends the rounds of its tasks. */
+  repeatUntil?: string | null;
+  /** The maximum number of rounds; 5 when absent. */
+  maxRounds?: number | string | null;
+  /** The end of the group when the condition is still false after the last round; fail when absent. One of fail, accept, in any case. */
+  onMaxRounds?: string | null;
+}
+
 /** Whether the server takes work. */
 export interface Health {
-  /** What a probe is told. */
+  /** The answer to a probe. */
   status: 'STARTED' | 'NOT_STARTED' | 'READY' | 'NOT_READY';
-  /** Where a server stands. */
+  /** The lifecycle of a server. */
   lifecycleState: 'STARTING' | 'READY' | 'DRAINING';
-  /** Why it takes no work although it has started: nothing can be stored. */
+  /** The reason why it takes no work although it has started: nothing can be stored. */
   reason?: string;
 }
 
@@ -372,6 +586,10 @@ export interface Hit {
   collection: string;
   documentId: number;
   title: string;
+  /** The page it is on, from 1, in documents with pages. */
+  page?: number;
+  /** The line it begins in, from 1, in documents without pages. */
+  line?: number;
   snippet: string;
   score: number;
 }
@@ -381,18 +599,30 @@ export interface Hits {
   results: Hit[];
 }
 
-/** Something that is said to the agents of a run. */
+/** The answer to a sender when no run was begun. */
+export type HookAnswer = {
+  skipped: true;
+} | {
+  challenge: string;
+};
+
+/** A run that was begun. */
+export interface HookBegun {
+  runId: string;
+}
+
+/** A directive to the agents of a run. */
 export interface InjectRequest {
   content: string;
-  /** A role or a task; everybody when absent. */
+  /** The role or the task it is for; all when absent. */
   target?: string | null;
-  /** How important it is; NORMAL when absent. One of LOW, NORMAL, HIGH, in any case. */
+  /** The importance; NORMAL when absent. One of LOW, NORMAL, HIGH, in any case. */
   priority?: string | null;
-  /** How long it matters, as in `PT10M`. */
+  /** The time for which it holds, as in `PT10M`. */
   ttl?: string | null;
-  /** Who says it; where keys are needed the key's name is, and this is `onBehalfOf`. */
+  /** The author. Where keys are needed the author is the name of the key, and this counts as `onBehalfOf`. */
   from?: string | null;
-  /** In whose name it is said. */
+  /** The person in whose name it is said. */
   onBehalfOf?: string | null;
 }
 
@@ -403,13 +633,55 @@ export interface Injected {
   status: 'ACTIVE';
 }
 
-/** What a tool is called with. */
+/** One instance of a task: for an item, in a round, or both. */
+export interface Instance {
+  /** Its place in the run, as in frames. */
+  turnId: string;
+  /** The index of its item, from 0. */
+  item?: number;
+  /** Its round, from 0. */
+  round?: number;
+  taskDescription: string;
+  /** The stage of a task. */
+  status: 'PENDING' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'SKIPPED';
+  inherited?: true;
+  model?: string;
+  startedAt?: string;
+  completedAt?: string;
+  durationMs?: number;
+  tokenCount?: number;
+  toolCallCount?: number;
+  output?: string;
+  /** The output as data, when the task has a schema. */
+  parsedOutput?: unknown;
+  error?: string;
+  /** The cause of the skip. */
+  cause?: 'condition' | 'upstream' | 'ended';
+  /** The text of a cut answer, where the task failed. */
+  partialOutput?: string;
+  /** Whether the output was cut at the output limit and accepted as it is. */
+  truncated?: boolean;
+  subtasks?: Subtask[];
+  /** Its reviews, open and decided. */
+  reviews?: InstanceReview[];
+}
+
+/** A review of an instance. */
+export interface InstanceReview {
+  reviewId: string;
+  /** When a review takes place. */
+  timing: 'BEFORE_EXECUTION' | 'DURING_EXECUTION' | 'AFTER_EXECUTION';
+  /** The outcome; absent while the review is open. */
+  outcome?: string;
+}
+
+/** The input of a tool. */
 export interface InvokeRequest {
   /** The arguments, as the tool's schema wants them; a text is that object as JSON, or else stands for its only required text. */
   input?: Record<string, unknown> | string | null;
 }
 
-/** What a tool answered. A tool that failed is an answer too. */
+/** The answer of a tool. A tool that failed is an answer too. */
 export interface Invoked {
   tool: string;
   durationMs: number;
@@ -423,7 +695,7 @@ export interface Invoked {
   error?: 'TOOL_TIMEOUT';
 }
 
-/** What it may use; what has no limit is left out. */
+/** The limits of a run; a limit that is not set is left out. */
 export interface Limits {
   maxTotalSubtasks?: number;
   maxTotalLlmCalls?: number;
@@ -433,11 +705,35 @@ export interface Limits {
   maxCostUsd?: number;
 }
 
+/** A document without its text. */
+export interface ListedDocument {
+  id: number;
+  title: string;
+  mediaType: string;
+  /** The size of the file that it was. */
+  bytes: number;
+  createdAt: string;
+  /** True where it cannot be read: then only the data of its row is shown. */
+  damaged?: boolean;
+  /** The reason why it cannot be read. */
+  damagedReason?: string;
+}
+
 /** A file in the folder of traces. */
 export interface ListedFile {
   name: string;
   type: string;
   sizeBytes: number;
+}
+
+/** A model. */
+export interface ListedModel {
+  /** The name to ask it by. */
+  id: string;
+  object: 'model';
+  /** When it was saved, or the server started, in seconds since 1970. */
+  created: number;
+  owned_by: 'consort';
 }
 
 /** A turn of a conversation, and what it has used. */
@@ -449,7 +745,7 @@ export interface ListedTurn {
   startedAt: string;
   /** Null until it has ended. */
   durationMs: number | null;
-  /** -1 when some model did not say. */
+  /** -1 when some model did not report it. */
   totalTokens: number;
   /** Null when a model has no price. */
   totalUsd: number | null;
@@ -465,15 +761,15 @@ export interface ListedWorkflow {
   createdAt: string;
   updatedAt: string;
   updatedBy: string;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
 }
 
 /** Whether the server answers. */
 export interface Live {
-  /** A server that answers is up. */
+  /** The status of a server that answers. */
   status: 'UP';
 }
 
@@ -482,7 +778,7 @@ export interface McpServer {
   name: string;
   /** Names of its tools. */
   tools: string[];
-  /** Why none of them can be called at the moment. */
+  /** The reason why none of them can be called at the moment. */
   unavailable?: string;
 }
 
@@ -492,7 +788,7 @@ export interface Me {
   name: string;
   /** The owner of the runs that it begins. */
   owner: string;
-  /** What its key allows; everything without keys. */
+  /** The scopes of its key; all scopes without keys. */
   scopes: ('read' | 'run' | 'review' | 'tools' | 'peer' | 'admin')[];
   /** Whether its scopes extend to the runs of all owners. */
   sees: 'own' | 'all';
@@ -505,7 +801,7 @@ export interface MemoryEntry {
   createdAt: string;
 }
 
-/** How often memory was used. */
+/** The number of uses of memory. */
 export interface MemoryOperations {
   shortTermEntriesWritten: number;
   longTermStores: number;
@@ -517,22 +813,24 @@ export interface MemoryOperations {
 export interface Message {
   /** Its id. */
   id: string;
-  /** Who said it. */
+  /** The role of the author. */
   role: 'user' | 'assistant' | 'tool';
-  /** What was said. */
+  /** The text. */
   content: string;
   /** The calls it asks for. */
   tool_calls: RowCall[] | null;
   /** The call it answers. */
   tool_call_id: string | null;
-  /** A tool failed; of an assistant's row, the turn failed and `content` ends with why. */
+  /** Whether a tool failed; in an assistant's row, whether the turn failed: then `content` ends with the reason. */
   is_error: boolean;
-  /** Why the turn failed, in an assistant's row. */
+  /** The reason why the turn failed, in an assistant's row. */
   error: string | null;
-  /** An answer that was cut at the output limit; the last one can be continued. */
+  /** Whether it is an answer that was cut at the output limit; the last one can be continued. */
   truncated: boolean;
   /** The id of the row it goes on with, which was cut. */
   continues: string | null;
+  /** The files that the user attached. */
+  attachments?: Attached[];
   /** Its turn. */
   turn_id: string;
   /** The calls of the turn. */
@@ -546,7 +844,7 @@ export interface Messages {
   messages: Message[];
 }
 
-/** What a run has used. */
+/** The usage of a run. */
 export interface Metrics {
   totalTokens: number;
   totalToolCalls: number;
@@ -563,19 +861,19 @@ export interface Metrics {
   unpriced?: string[];
 }
 
-/** What came of looking through a turn for what is worth remembering. */
+/** The outcome of searching a turn for facts that are worth remembering. */
 export interface Mined {
   turnId: string;
-  /** The end of looking through a turn. */
+  /** The end of searching a turn for facts. */
   status: 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'SKIPPED';
-  /** Why nothing could be remembered. */
+  /** The reason why nothing could be remembered. */
   reason: string | null;
   /** Facts that are from this turn. */
   facts: number;
   cost: MiningCost;
 }
 
-/** What it took, beside what the turn took. */
+/** The usage of the search for facts, which does not count as usage of the turn. */
 export interface MiningCost {
   llmCalls: number;
   inputTokens: number;
@@ -590,10 +888,12 @@ export interface Mistake {
     | 'BAD_REQUEST'
     | 'INVALID_TOOL'
     | 'INVALID_MODEL'
+    | 'MODEL_CANNOT_SEE'
     | 'INVALID_TASK_OVERRIDE'
     | 'CIRCULAR_DEPENDENCY'
     | 'MISSING_INPUT'
     | 'INVALID_SCHEMA'
+    | 'INVALID_EXPRESSION'
     | 'TEMPLATE_TOO_LARGE'
     | 'NOT_CONFIGURED'
     | 'media_generation_unavailable';
@@ -615,21 +915,27 @@ export interface Model {
   price?: Price;
 }
 
-/** How models answer; absent: as the next says it, in the order task, run, model, provider. A fallback of another provider is asked with what it has words for. */
+/** The models. */
+export interface ModelList {
+  object: 'list';
+  data: ListedModel[];
+}
+
+/** Options for the models' answers. An absent one is taken from the next level that has it, in the order task, run, model, provider. A fallback of another provider gets the options that this provider supports. */
 export interface ModelOptions {
-  /** For models of Anthropic at most 1. */
+  /** The temperature; at most 1 for models of Anthropic. */
   temperature?: number | null;
-  /** The share of likely words that are chosen from. */
+  /** The share of the most likely tokens that are chosen from. */
   topP?: number | null;
-  /** Refused for models of Anthropic and over OpenAI's responses, which have none. */
+  /** The seed. Refused for models of Anthropic and over OpenAI's responses, which have none. */
   seed?: number | null;
-  /** How long a model thinks, as far as the provider has it. One of none, minimal, low, medium, high, xhigh, max, in any case. */
+  /** The amount of reasoning, for providers that have such an option. One of none, minimal, low, medium, high, xhigh, max, in any case. */
   reasoningEffort?: string | null;
 }
 
-/** Which model a run is to ask. */
+/** A request to switch the model of a run. */
 export interface ModelRequest {
-  /** An alias. */
+  /** The alias of the model. */
   model: string;
 }
 
@@ -639,21 +945,56 @@ export interface Network {
   realm: string | null;
   version: string;
   leaseMs: number;
-  /** Whether an ensemble takes work on. */
+  /** Whether an ensemble accepts work. */
   status: 'available' | 'busy' | 'draining';
-  /** How much of its room for peers' work is taken, from 0 to 1. */
+  /** The part of its capacity for peers that is taken, from 0 to 1. */
   currentLoad: number;
-  /** How much it does for peers at a time. */
+  /** Its capacity: the number of requests of peers that it works on at the same time. */
   maxConcurrent: number;
   sharedCapabilities: Capability[];
-  /** How many are known here. */
+  /** The number of capabilities that are known here. */
   capabilities: number;
   peers: Peer[];
   /** Ensembles that were here and went away, the newest first, at most 100. */
   gone: GonePeer[];
 }
 
-/** How a run is carried out. */
+/** A node. */
+export interface Node {
+  /** Its name. */
+  name: string;
+  /** The address at which it is reached. */
+  address: string;
+  /** The version of its program. */
+  version: string;
+  /** The time at which others take over its runs unless it renews its lease; null without a cluster. */
+  leaseUntil: string | null;
+  /** Whether it is about to stop and begins nothing new. */
+  draining: boolean;
+  /** The number of its unfinished runs. */
+  runs: number;
+}
+
+/** The nodes that share a store. */
+export interface Nodes {
+  nodes: Node[];
+}
+
+/** A failure as OpenAI's API tells it. */
+export interface OpenAiError {
+  error: OpenAiErrorDetail;
+}
+
+/** The error. */
+export interface OpenAiErrorDetail {
+  message: string;
+  type: string;
+  /** The field that is wrong. */
+  param: string | null;
+  code: string;
+}
+
+/** Settings for the execution of a run. */
 export interface Options {
   /** Characters of a tool's output that a model reads; -1 for all. */
   maxToolOutputLength?: number | null;
@@ -661,31 +1002,33 @@ export interface Options {
   toolLogTruncateLength?: number | null;
   /** The order of the tasks. One of SEQUENTIAL, PARALLEL, HIERARCHICAL, in any case. */
   workflow?: string | null;
-  /** Whether the log of the server tells what happens. */
+  /** Whether prompts, replies and calls are written to the server's log. */
   verbose?: boolean | null;
-  /** Whose output a person looks at. One of NEVER, AFTER_EVERY_TASK, AFTER_LAST_TASK, in any case. */
+  /** The tasks whose output a person reviews. One of NEVER, AFTER_EVERY_TASK, AFTER_LAST_TASK, in any case. */
   reviewPolicy?: string | null;
-  /** What ends a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written, reviews that a task demands wait for a person. One of CONTINUE, EXIT_EARLY, FAIL, in any case. */
+  /** The end of a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written, reviews that a task demands wait for a person. One of CONTINUE, EXIT_EARLY, FAIL, in any case. */
   onTimeout?: string | null;
-  /** What an exported trace holds. One of OFF, STANDARD, FULL, DETAILED, in any case. */
+  /** The content of an exported trace. One of OFF, STANDARD, FULL, DETAILED, in any case. */
   captureMode?: string | null;
+  /** The urgency among runs that wait for a slot; `NORMAL` if absent. One of LOW, NORMAL, HIGH, CRITICAL, in any case. */
+  priority?: string | null;
 }
 
 /** A change to a configured task. */
 export interface Override {
-  /** What to do. */
+  /** The work to do. */
   description?: string | null;
-  /** What the output should be. */
+  /** A description of the output. */
   expectedOutput?: string | null;
-  /** What else the agent should know. */
+  /** Further context for the agent. */
   additionalContext?: string | null;
-  /** An alias. */
+  /** The alias of the model. */
   model?: string | null;
-  /** How models answer. */
+  /** Options for the models' answers. */
   modelOptions?: ModelOptions | null;
-  /** Rounds of model calls at most. */
+  /** The maximum number of rounds of model calls. */
   maxIterations?: number | string | null;
-  /** An answer cut at the output limit. One of continue, fail, accept, in any case. */
+  /** The treatment of an answer that is cut at the output limit. One of continue, fail, accept, in any case. */
   onTruncated?: string | null;
   /** Changes to its tools. */
   tools?: ToolChanges | null;
@@ -697,28 +1040,28 @@ export interface Peer {
   connected: boolean;
   /** Whether the link was opened from here. */
   dialled: boolean;
-  /** Since when it is connected. */
+  /** When the link was opened. */
   since?: string;
   ensemble?: string;
   realm?: string;
   version?: string;
-  /** What it shares, or shared. */
+  /** The capabilities that it shares, or shared. */
   sharedCapabilities: Capability[];
-  /** Why there is no link, or what is wrong with what it says about itself. */
+  /** The reason why there is no link, or the mistakes in the peer's description of itself. */
   error?: string;
-  /** Whether an ensemble takes work on. */
+  /** Whether an ensemble accepts work. */
   status?: 'available' | 'busy' | 'draining';
   currentLoad?: number;
   maxConcurrent?: number;
-  /** What it was asked for and has not answered, at most 100. */
+  /** The requests that it has not answered yet, at most 100. */
   requests: PeerRequest[];
 }
 
-/** Something a peer was asked for, and how far it says it is. */
+/** A request to a peer, and the progress that it reported. */
 export interface PeerRequest {
   requestId: string;
   capability: string;
-  /** As the peer says, like the rest. */
+  /** As reported by the peer, like the fields below. */
   status?: string;
   message?: string;
   percentComplete?: number;
@@ -726,9 +1069,9 @@ export interface PeerRequest {
 
 /** A place on the canvas. */
 export interface Position {
-  /** From the middle to the right. */
+  /** The distance from the middle to the right. */
   x: number;
-  /** From the middle downwards. */
+  /** The distance from the middle downwards. */
   y: number;
 }
 
@@ -748,7 +1091,7 @@ export interface Price {
   cachedInput: number;
 }
 
-/** What went wrong: RFC 9457, with a code for programs. More fields may belong to a code. */
+/** A problem: RFC 9457, with a code for programs. Some codes have further fields. */
 export interface Problem {
   type: string;
   title: string;
@@ -756,19 +1099,30 @@ export interface Problem {
   detail: string;
   /** The code for programs. */
   error:
+    | 'ANSWER_FAILED'
     | 'APPROVAL_NOT_FOUND'
+    | 'APPROVAL_PENDING'
     | 'APPROVAL_RESOLVED'
+    | 'ATTACHMENT_NOT_FOUND'
+    | 'ATTACHMENT_USED'
     | 'BAD_REQUEST'
+    | 'BUDGET_EXCEEDED'
+    | 'CANCELLED'
     | 'CIRCULAR_DEPENDENCY'
     | 'COLLECTION_EXISTS'
     | 'COLLECTION_NOT_FOUND'
     | 'CONCURRENCY_LIMIT'
     | 'CONFLICT'
+    | 'DELIVERY_NOT_FOUND'
+    | 'DOCUMENT_NOT_FOUND'
     | 'DRAINING'
+    | 'EXPRESSION_FAILED'
     | 'FORBIDDEN'
     | 'GRANT_NOT_FOUND'
+    | 'HOOK_NOT_FOUND'
     | 'IDEMPOTENCY_CONFLICT'
     | 'INTERNAL_ERROR'
+    | 'INVALID_EXPRESSION'
     | 'INVALID_INPUT'
     | 'INVALID_MODEL'
     | 'INVALID_SCHEMA'
@@ -777,6 +1131,8 @@ export interface Problem {
     | 'LIMIT_REACHED'
     | 'METHOD_NOT_ALLOWED'
     | 'MISSING_INPUT'
+    | 'MODEL_CANNOT_SEE'
+    | 'MODEL_NOT_FOUND'
     | 'NOTHING_TO_CONTINUE'
     | 'NOT_CONFIGURED'
     | 'NOT_FOUND'
@@ -784,6 +1140,8 @@ export interface Problem {
     | 'PAYLOAD_TOO_LARGE'
     | 'PRECONDITION_FAILED'
     | 'PRECONDITION_REQUIRED'
+    | 'PREVIOUS_RESPONSE_NOT_FOUND'
+    | 'QUOTA_EXCEEDED'
     | 'REJECTED_TOO_OFTEN'
     | 'REQUEST_TIMEOUT'
     | 'REVIEW_NOT_FOUND'
@@ -791,6 +1149,7 @@ export interface Problem {
     | 'RUN_ACTIVE'
     | 'RUN_COMPLETED'
     | 'RUN_NOT_FOUND'
+    | 'SCHEDULE_NOT_FOUND'
     | 'STARTING'
     | 'STORAGE_DAMAGED'
     | 'STORAGE_UNAVAILABLE'
@@ -798,11 +1157,13 @@ export interface Problem {
     | 'THREAD_BUSY'
     | 'THREAD_NOT_FOUND'
     | 'TOOL_NOT_FOUND'
+    | 'TOO_MANY_REFUSALS'
     | 'TURN_NOT_RUNNING'
     | 'UNAUTHORIZED'
     | 'UNAVAILABLE'
     | 'UNSUPPORTED_MEDIA_TYPE'
     | 'VERSION_NOT_FOUND'
+    | 'WEBHOOK_NOT_FOUND'
     | 'WORKFLOW_NOT_FOUND'
     | 'media_generation_unavailable';
   /** The same as `detail`. */
@@ -811,9 +1172,9 @@ export interface Problem {
   requestId: string;
   /** When to try again; also the header `Retry-After`. */
   retryAfterMs?: number;
-  /** Where the run stands, when that is why. */
+  /** The status of the run, when it is the reason. */
   runStatus?: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
-  /** What was decided before. */
+  /** The decision that was made before. */
   decision?: string;
   /** The turn that runs. */
   turnId?: string;
@@ -823,11 +1184,27 @@ export interface Problem {
   version?: number;
 }
 
+/** The part of the prompt that was read from a cache. */
+export interface PromptDetails {
+  cached_tokens: number;
+}
+
+/** The requirements of a protected resource, as RFC 9728 describes them. */
+export interface ProtectedResource {
+  /** The address of the resource. */
+  resource: string;
+  resource_name: string;
+  /** The issuer whose tokens are taken, where single sign-on is configured. */
+  authorization_servers?: string[];
+  bearer_methods_supported: string[];
+  scopes_supported: string[];
+}
+
 /** A message that a model is sent. */
 export interface Quoted {
-  /** Who says it. */
+  /** The role of the author. */
   role: 'system' | 'user' | 'assistant' | 'tool';
-  /** What is said. */
+  /** The text. */
   content: string | null;
   /** The calls it asks for. */
   toolCalls: ToolRequest[] | null;
@@ -835,11 +1212,19 @@ export interface Quoted {
   toolName: string | null;
 }
 
-/** What would run. */
+/** A run that may use more. */
+export interface Raised {
+  runId: string;
+  limits: Limits;
+  /** The status of a change that is applied. */
+  status: 'APPLIED';
+}
+
+/** The run that would be started. */
 export interface Rehearsal {
   dryRun: true;
   tasks: RehearsedTask[];
-  /** In which order tasks run. */
+  /** The order of the tasks. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
   warnings: string[];
 }
@@ -853,17 +1238,23 @@ export interface RehearsedTask {
   model: string;
   tools: string[];
   context: string[];
+  /** The condition under which it would run. */
+  when?: string;
+  /** The list of items for each of which it would run. */
+  forEach?: string;
+  /** The group it is in. */
+  group?: string;
 }
 
-/** What is remembered under a name. */
+/** The entries under one name. */
 export interface Remembered {
   scope: string;
-  /** Who remembers. */
+  /** The kind of entries: texts that tasks store, or critiques of reflections. */
   type: 'memory' | 'reflection';
   entries: MemoryEntry[];
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
 }
 
@@ -871,14 +1262,53 @@ export interface Remembered {
 export interface RememberedFact {
   id: string;
   text: string;
-  /** Where it was said. */
+  /** The thread in which it was said. */
   threadId: string;
   turnId: string;
   createdAt: string;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
+}
+
+/** A response. It has every field that OpenAI's has; those without a meaning here are null. */
+export interface Response {
+  id: string;
+  object: 'response';
+  /** When it was asked for, in seconds since 1970. */
+  created_at: number;
+  /** The progress of a response. */
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  model: string;
+  /** Messages, and what was done in between. */
+  output: Record<string, unknown>[];
+  previous_response_id: string | null;
+  /** The parts of the request that were ignored. */
+  warnings?: string[];
+}
+
+/** A message, or a list of messages. */
+export type ResponseInput = string | Record<string, unknown>[];
+
+/** A response that is asked for; fields of OpenAI's that are not listed change nothing. */
+export interface ResponseRequest {
+  /** `consort`, or `consort/<name>`. */
+  model: string;
+  /** The message, or a list of messages of which the last is the user's, with pictures (`input_image`) and files (`input_file`) among their parts. */
+  input: ResponseInput;
+  instructions?: string | null;
+  /** Send the answer as it comes. */
+  stream?: boolean | null;
+  /** The last response of the conversation to go on with. */
+  previous_response_id?: string | null;
+  /** The thread to go on with, or a name of your own for one. */
+  conversation?: ConversationParam | null;
+  /** Inputs of a run. */
+  metadata?: Record<string, unknown> | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  reasoning?: Record<string, unknown> | null;
 }
 
 /** Something that waits for a person. */
@@ -891,31 +1321,35 @@ export interface Review {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on, or asks. */
+  /** The description of the task, or the question of the agent. */
   taskDescription: string;
   /** The place of the task in the run. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName: string;
   /** The output that is reviewed; empty before the task. */
   taskOutput: string;
   /** Before, while or after the task is done. */
   timing: 'BEFORE_EXECUTION' | 'DURING_EXECUTION' | 'AFTER_EXECUTION';
-  /** 0: it waits for ever. */
+  /** The time for which it waits; 0 means without limit. */
   timeoutMs: number;
-  /** What happens at `expiresAt`; absent when it waits for ever. */
+  /** The step that follows at `expiresAt`; absent when it waits without limit. */
   onTimeout?: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
   /** When it was asked for. */
   createdAt: string;
-  /** Absent when it waits for ever. */
+  /** The time at which it stops waiting; absent when it waits without limit. */
   expiresAt?: string;
-  /** What an agent asks. */
+  /** The question of an agent. */
   prompt?: string;
   /** Answers to choose from. */
   options?: string[];
 }
 
-/** What waits for a person. */
+/** The reviews that wait for a person. */
 export interface Reviews {
   total: number;
   reviews: Review[];
@@ -937,9 +1371,9 @@ export interface Run {
   ensemble: string;
   /** The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions. */
   ensembleId?: string;
-  /** Whose run it is: the owner of the key that began it, `local` without keys. */
+  /** The owner: that of the key that began the run, `local` without keys. */
   owner: string;
-  /** What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none. */
+  /** The title: the values of its inputs, or else its first task. Rows of earlier versions have none. */
   title?: string;
   /** The beginning of its output, once it has completed. */
   outputPreview?: string;
@@ -949,38 +1383,42 @@ export interface Run {
   startedAt: string;
   /** Null until it has ended. */
   durationMs: number | null;
-  /** How long it waited for its turn. */
+  /** The time it waited in the queue. */
   queuedMs?: number;
   /** The run it retries. */
   retryOf?: string;
   forkedFrom?: ForkedFrom;
   taskCount: number;
   completedTasks: number;
-  /** In which order tasks run. */
+  /** The order of the tasks. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
   /** The model that tasks without one of their own ask. Rows of earlier versions have none. */
   model?: string;
   tags: Record<string, string>;
   paused: boolean;
   cancelRequested: boolean;
-  /** -1 when some model did not say. */
+  /** -1 when some model did not report it. */
   totalTokens: number;
   /** The first task under way. */
   currentTask?: CurrentTask;
-  /** Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it. */
+  /** The reason why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` is the number of runs that wait before it. */
   waitingFor?: 'queue' | 'resume' | 'model' | 'lock' | 'retry' | 'review' | 'approval' | 'storage';
+  /** The same in words, with details: the model with its address, and the message of its provider. */
+  waitingReason?: string;
+  /** The time since which it waits for that. */
+  waitingSince?: string;
   costEstimate?: Cost;
-  /** Why it failed. */
+  /** The reason why it failed. */
   error?: string;
-  /** An output was cut at the output limit and taken all the same. */
+  /** Whether an output was cut at the output limit and accepted as it is. */
   truncated?: boolean;
   /** Reviews that wait for a person. */
   openReviews?: string[];
-  /** How many go before it, while it waits. */
+  /** The number of runs before it in the queue, while it waits. */
   queuePosition?: number;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
 }
 
@@ -990,9 +1428,9 @@ export interface RunDetail {
   ensemble: string;
   /** The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions. */
   ensembleId?: string;
-  /** Whose run it is: the owner of the key that began it, `local` without keys. */
+  /** The owner: that of the key that began the run, `local` without keys. */
   owner: string;
-  /** What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none. */
+  /** The title: the values of its inputs, or else its first task. Rows of earlier versions have none. */
   title?: string;
   /** The beginning of its output, once it has completed. */
   outputPreview?: string;
@@ -1002,68 +1440,80 @@ export interface RunDetail {
   startedAt: string;
   /** Null until it has ended. */
   durationMs: number | null;
-  /** How long it waited for its turn. */
+  /** The time it waited in the queue. */
   queuedMs?: number;
   /** The run it retries. */
   retryOf?: string;
   forkedFrom?: ForkedFrom;
   taskCount: number;
   completedTasks: number;
-  /** In which order tasks run. */
+  /** The order of the tasks. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
   /** The model that tasks without one of their own ask. Rows of earlier versions have none. */
   model?: string;
   tags: Record<string, string>;
   paused: boolean;
   cancelRequested: boolean;
-  /** -1 when some model did not say. */
+  /** -1 when some model did not report it. */
   totalTokens: number;
   /** The first task under way. */
   currentTask?: CurrentTask;
-  /** Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it. */
+  /** The reason why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` is the number of runs that wait before it. */
   waitingFor?: 'queue' | 'resume' | 'model' | 'lock' | 'retry' | 'review' | 'approval' | 'storage';
+  /** The same in words, with details: the model with its address, and the message of its provider. */
+  waitingReason?: string;
+  /** The time since which it waits for that. */
+  waitingSince?: string;
   costEstimate?: Cost;
-  /** Why it failed. */
+  /** The reason why it failed. */
   error?: string;
-  /** An output was cut at the output limit and taken all the same. */
+  /** Whether an output was cut at the output limit and accepted as it is. */
   truncated?: boolean;
   /** Reviews that wait for a person. */
   openReviews?: string[];
-  /** How many go before it, while it waits. */
+  /** The number of runs before it in the queue, while it waits. */
   queuePosition?: number;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
-  inputs: Record<string, string>;
+  inputs: Record<string, unknown>;
   tasks: Task[];
-  /** How many events it has. */
+  /** The number of events. */
   eventCount: number;
   limits: Limits;
   metrics: Metrics;
   pendingReviews: Review[];
-  /** What came out of the run: the output of the task that completed last, in a hierarchy the manager's answer; null unless it completed. `run_result` says the same. */
+  /** The output of the run: that of the task that completed last, in a hierarchy the manager's answer; null unless it completed. `run_result` has the same output. */
   output: string | null;
   /** `output` as data, when its task has a schema. */
   parsedOutput?: unknown;
   completedAt?: string;
+  /** The schedule that began the run. */
+  schedule?: BegunSchedule;
+  /** The hook that began the run. */
+  hook?: BegunHook;
 }
 
-/** What is to be run; without `tasks` the configured ensemble. `null` means absent; unknown fields are named in `warnings`. */
+/** A request for a run; without `tasks`, of the configured ensemble. `null` means absent; unknown fields give `warnings`. */
 export interface RunRequest {
-  /** Values of template variables. */
-  inputs?: Record<string, string | number | boolean | null> | null;
+  /** Values of template variables, of any type. */
+  inputs?: Record<string, unknown> | null;
   /** Labels to find it by. */
   tags?: Record<string, string | number | boolean | null> | null;
   /** The tasks. */
   tasks?: TaskRequest[] | null;
+  /** Groups of these tasks, which are skipped, repeated or fanned out together. */
+  groups?: GroupRequest[] | null;
   /** Changes to configured tasks, by their names. */
   taskOverrides?: Record<string, Override> | null;
-  /** How it is carried out. */
+  /** Settings for the execution of the run. */
   options?: Options | null;
-  /** How models answer. */
+  /** Options for the models' answers. */
   modelOptions?: ModelOptions | null;
-  /** Only say what would run. */
+  /** The ids of files that were uploaded to `/api/attachments`, for every task without its own. */
+  attachments?: string[] | null;
+  /** Whether to only report what would run. */
   dryRun?: boolean | null;
 }
 
@@ -1073,21 +1523,23 @@ export interface Runs {
   total: number;
 }
 
-/** A message that was taken: it has begun, or waits. */
+/** An accepted message: its turn has begun, or waits. */
 export interface Said {
   threadId: string;
   turnId: string;
   /** The first `chat_seq` of the turn. */
   seq?: number;
-  /** How many go before it, while it waits. */
+  /** The number of messages before it in the queue, while it waits. */
   queuePosition?: number;
+  /** The parts of the message that were ignored. */
+  warnings?: string[];
 }
 
 /** A message. */
 export interface Say {
-  /** The words. */
+  /** The text. */
   content: string;
-  /** The alias to ask. */
+  /** The alias of the model. */
   model?: string | null;
   /** `{kind: "editor", workflowId}`: the workflow that is open. */
   chat_context?: Record<string, unknown> | string | null;
@@ -1095,25 +1547,122 @@ export interface Say {
   workflow_target?: string | null;
   /** The workflow that answers, or is open. */
   workflow_id?: string | null;
-  /** Collections to look the answer up in. */
+  /** The collections that are searched for the answer. */
   collections?: string[] | null;
-  /** Whether what is known of the user may be recalled and added to. */
+  /** The ids of files that were uploaded to `/api/attachments`, at most 20. */
+  attachments?: string[] | null;
+  /** Whether facts about the user may be recalled and new ones stored. */
   memory_enabled?: boolean | null;
-  /** What may be done without asking. */
+  /** The permission mode: the calls that may be made without asking. */
   permission_mode?: 'plan' | 'default' | 'auto' | null;
-  /** What to do while another turn runs. */
+  /** The effect of the message while another turn runs. */
   if_busy?: 'interrupt' | 'reject' | 'queue' | null;
+}
+
+/** A schedule. */
+export interface Schedule {
+  name: string;
+  /** Five fields: minute, hour, day of month, month, day of week; null where there is an interval. */
+  cron: string | null;
+  /** An interval such as `15m`, counted from the epoch; null where there is a pattern. */
+  every: string | null;
+  /** The time zone of the pattern. */
+  timezone: string;
+  /** The id or the name of a saved workflow; null: the ensemble. */
+  workflow: string | null;
+  inputs: Record<string, unknown>;
+  /** The treatment of a due time that comes while the previous run is active. */
+  overlap: 'skip' | 'queue' | 'cancel_previous';
+  /** The due times that are made up for after an outage. */
+  catchUp: 'none' | 'one' | 'all';
+  /** The age of missed times that are still made up for. */
+  window: string;
+  /** The longest delay after a due time, different for each. */
+  jitter: string;
+  /** The owner of its runs. */
+  owner: string;
+  /** The next due times; while it is paused nothing begins then. */
+  next: string[];
+  last: ScheduleLast | null;
+  paused: boolean;
+  /** Those of the configuration cannot be changed over the API. */
+  source: 'config' | 'api';
+  /** The reasons why its runs could not begin at the moment. */
+  warnings?: string[];
+}
+
+/** The fields of a schedule. */
+export interface ScheduleChanges {
+  /** Five fields: minute, hour, day of month, month, day of week. */
+  cron?: string | null;
+  /** An interval of at least a second, such as `15m`, counted from the epoch. */
+  every?: string | null;
+  /** The time zone of the pattern; `UTC` by default. */
+  timezone?: string | null;
+  /** The id or the name of a saved workflow; the ensemble by default. */
+  workflow?: string | null;
+  inputs?: Record<string, unknown> | null;
+  /** The treatment of a due time while the previous run is active; `skip` by default. */
+  overlap?: 'skip' | 'queue' | 'cancel_previous' | null;
+  /** The times missed within `window` that are made up for; `one` by default. */
+  catchUp?: 'none' | 'one' | 'all' | null;
+  /** The age of missed times that are still made up for; `1h` by default. */
+  window?: string | null;
+  /** The longest delay after a due time, different for each; `0s` by default. */
+  jitter?: string | null;
+}
+
+/** The outcome of the last due time, or of a trigger. */
+export interface ScheduleLast {
+  /** When that was. */
+  at: string;
+  /** The due time; null where the start of the server found that its runs cannot begin. */
+  due: string | null;
+  /** The run that was begun. */
+  runId: string | null;
+  /** The outcome of a due time. */
+  status: 'started' | 'skipped' | 'missed' | 'failed';
+  /** The reason why no run was begun. */
+  error: string | null;
+}
+
+/** A schedule that is to be made: with `cron` or with `every`. */
+export interface ScheduleRequest {
+  /** 1 to 64 letters, digits, `-`, `_` and `.`. */
+  name: string;
+  /** Five fields: minute, hour, day of month, month, day of week. */
+  cron?: string | null;
+  /** An interval of at least a second, such as `15m`, counted from the epoch. */
+  every?: string | null;
+  /** The time zone of the pattern; `UTC` by default. */
+  timezone?: string | null;
+  /** The id or the name of a saved workflow; the ensemble by default. */
+  workflow?: string | null;
+  inputs?: Record<string, unknown> | null;
+  /** The treatment of a due time while the previous run is active; `skip` by default. */
+  overlap?: 'skip' | 'queue' | 'cancel_previous' | null;
+  /** The times missed within `window` that are made up for; `one` by default. */
+  catchUp?: 'none' | 'one' | 'all' | null;
+  /** The age of missed times that are still made up for; `1h` by default. */
+  window?: string | null;
+  /** The longest delay after a due time, different for each; `0s` by default. */
+  jitter?: string | null;
+}
+
+/** All schedules that the caller sees. */
+export interface Schedules {
+  schedules: Schedule[];
 }
 
 /** A name runs remember under. */
 export interface Scope {
   scope: string;
-  /** Who remembers. */
+  /** The kind of entries: texts that tasks store, or critiques of reflections. */
   type: 'memory' | 'reflection';
   entries: number;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
 }
 
@@ -1121,6 +1670,23 @@ export interface Scope {
 export interface Scopes {
   scopes: Scope[];
   total: number;
+}
+
+/** Something that was found. */
+export interface SearchResult {
+  /** The kind of the match. */
+  kind: 'run' | 'thread' | 'workflow' | 'document';
+  /** The id of the run, thread or workflow; of a document its collection and number, as `kitchen/1`. */
+  id: string;
+  title: string;
+  /** The words around the first match, in one line. */
+  snippet: string;
+  at: string;
+}
+
+/** Everything that was found. */
+export interface SearchResults {
+  results: SearchResult[];
 }
 
 /** One event of a stream. */
@@ -1133,25 +1699,27 @@ export interface ServerSentEvent {
   id?: string;
 }
 
-/** How the server is. */
+/** The status of the server. */
 export interface Status {
-  /** A server that answers runs. */
+  /** The status of a server that is running. */
   status: 'running';
   clients: number;
   port: number;
-  /** Where a server stands. */
+  /** The lifecycle of a server. */
   lifecycleState: 'STARTING' | 'READY' | 'DRAINING';
   activeTasks: number;
   queueDepth: number;
   ensemble: string;
   version: string;
   sharedCapabilities: Capability[];
+  /** The direct links to the other nodes; what a node without one does is seen half a second later, and without the words of its models. */
+  links: 'all' | 'some' | 'none';
 }
 
-/** What was asked of a run. */
+/** The result of steering a run. */
 export interface Steered {
   runId: string;
-  /** What a run does now. */
+  /** The new state of a run. */
   status: 'CANCELLING' | 'PAUSED' | 'RESUMED';
 }
 
@@ -1159,7 +1727,7 @@ export interface Steered {
 export interface Stopped {
   threadId: string;
   turnId: string;
-  /** A turn that was told to stop is stopping. */
+  /** The status of a turn that was asked to stop. */
   status: 'STOPPING';
 }
 
@@ -1177,7 +1745,7 @@ export interface Switched {
   runId: string;
   model: string;
   previousModel: string | null;
-  /** Something that holds from now on. */
+  /** The status of a change that is applied. */
   status: 'APPLIED';
 }
 
@@ -1201,41 +1769,61 @@ export interface Task {
   /** The output as data, when the task has a schema. */
   parsedOutput?: unknown;
   error?: string;
-  /** What was said of an answer that was cut, where the task failed. */
+  /** The cause of the skip. */
+  cause?: 'condition' | 'upstream' | 'ended';
+  /** The text of a cut answer, where the task failed. */
   partialOutput?: string;
-  /** The output was cut at the output limit and taken all the same. */
+  /** Whether the output was cut at the output limit and accepted as it is. */
   truncated?: boolean;
   subtasks?: Subtask[];
+  /** The group it is in. */
+  group?: string;
+  /** The instances of a task that is done for each item or in rounds. */
+  instances?: Instance[];
 }
 
 /** A task a request brings. */
 export interface TaskRequest {
-  /** What to do; may have `{variables}`. */
-  description: string;
+  /** The work to do; may have `{variables}`. Needed, unless there is a `workflow`. */
+  description?: string | null;
+  /** Instead of a description: a saved workflow, by its id or its name, as a part of the run. */
+  workflow?: string | null;
+  /** Values of the workflow's inputs; strings may have `{variables}`. */
+  inputs?: Record<string, unknown> | null;
   /** Its name, unique in the run. */
   name?: string | null;
-  /** What the output should be. */
+  /** A description of the output. */
   expectedOutput?: string | null;
-  /** Who does it; derived from the description when absent. */
+  /** The agent that does it; derived from the description when absent. */
   agent?: AgentRequest | null;
-  /** What else the agent should know. */
+  /** Further context for the agent. */
   additionalContext?: string | null;
-  /** An alias. */
+  /** The alias of the model. */
   model?: string | null;
-  /** How models answer. */
+  /** Options for the models' answers. */
   modelOptions?: ModelOptions | null;
   /** Tools the agent may call. */
   tools?: string[] | null;
   /** Tasks whose output it reads, as `$name` or an index. */
   context?: string[] | null;
-  /** Rounds of model calls at most. */
+  /** The maximum number of rounds of model calls. */
   maxIterations?: number | string | null;
-  /** An answer cut at the output limit; continue when absent. One of continue, fail, accept, in any case. */
+  /** The treatment of an answer that is cut at the output limit; continue when absent. One of continue, fail, accept, in any case. */
   onTruncated?: string | null;
   /** A JSON Schema its output must fit. */
   outputSchema?: unknown;
-  /** Whether a person looks at its output, whatever `reviewPolicy` says. One of required, skip, in any case. */
+  /** Whether a person reviews its output, regardless of `reviewPolicy`. One of required, skip, in any case. */
   review?: string | null;
+  /** A condition in CEL; when it is false, the task is skipped. Tasks it names come first. */
+  when?: string | null;
+  /** A list in CEL: the task is done once for each item, and its output is the list of outputs. */
+  forEach?: string | null;
+  /** The maximum number of items; 100 when absent. */
+  maxItems?: number | string | null;
+  /** The number of items under way at the same time; 8 when absent. */
+  maxParallel?: number | string | null;
+  /** The ids of files that were uploaded to `/api/attachments`; may be `{variables}`. */
+  attachments?: string[] | null;
 }
 
 /** A conversation of a run. */
@@ -1261,7 +1849,7 @@ export interface TaskTrace {
 export interface TaskTraceMetadata {
   taskName: string;
   turnId: string;
-  /** Calls of the run's own. */
+  /** The calls that the run makes itself. */
   chores: TraceCall[];
 }
 
@@ -1280,23 +1868,23 @@ export interface Thread {
   /** Messages that wait. */
   queued: number;
   memory: ThreadMemory;
-  /** What its turns may do without asking, where a message does not say and it was changed. */
+  /** The permission mode of its turns, where a message has none and it was changed. */
   permissionMode: 'plan' | 'default' | 'auto' | null;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
 }
 
-/** What is to be different in a conversation. */
+/** Changes to a conversation. */
 export type ThreadChange = {
   title?: string | null;
   permission_mode?: 'plan' | 'default' | 'auto' | null;
 };
 
-/** What was kept of turns whose messages asked for it with `memory_enabled`. */
+/** The search for facts in turns whose messages asked for it with `memory_enabled`. */
 export interface ThreadMemory {
-  /** Turns that are yet to be looked through. */
+  /** The turns that are still to be searched for facts. */
   pending: string[];
   last: Mined | null;
 }
@@ -1317,14 +1905,14 @@ export interface Tool {
   name: string;
   description: string;
   /** Permission classes. */
-  permission: 'safe' | 'knowledge' | 'network' | 'workspace_write' | 'editor_mutate' | 'subagent' | 'secrets';
-  /** What doing a call twice would mean; decides what happens to one whose owner died. */
+  permission: 'safe' | 'knowledge' | 'network' | 'workspace_write' | 'editor_mutate' | 'subagent' | 'secrets' | 'execute';
+  /** The effect of making a call twice; it decides what happens to a call whose owner died. */
   effect: 'read' | 'idempotent' | 'once';
   /** A JSON Schema. */
   inputSchema: unknown;
   /** Whether it may be called directly. */
   direct: boolean;
-  /** Why it cannot be called at the moment. */
+  /** The reason why it cannot be called at the moment. */
   unavailable?: string;
 }
 
@@ -1347,15 +1935,15 @@ export interface ToolRequest {
 /** A run as it is exported for reading. */
 export interface Trace {
   schemaVersion: string;
-  /** What an exported trace holds. */
+  /** The content of an exported trace. */
   captureMode: 'OFF' | 'STANDARD' | 'FULL';
   ensembleId: string;
-  /** In which order tasks run. */
+  /** The order of the tasks. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
   startedAt: string;
   completedAt: string | null;
   totalDuration: string;
-  inputs: Record<string, string>;
+  inputs: Record<string, unknown>;
   agents: TracedAgent[];
   taskTraces: TaskTrace[];
   metrics: TraceMetrics;
@@ -1382,7 +1970,7 @@ export interface TraceCall {
   inherited?: true;
 }
 
-/** Money. */
+/** The cost. */
 export interface TraceCost {
   inputCost: number;
   outputCost: number;
@@ -1425,13 +2013,13 @@ export interface TraceMetadata {
   tags: Record<string, string>;
 }
 
-/** What a run or a conversation has used. */
+/** The usage of a run or a conversation. */
 export interface TraceMetrics {
-  /** -1 when some model did not say. */
+  /** -1 when some model did not report it. */
   inputTokens: number;
-  /** -1 when some model did not say. */
+  /** -1 when some model did not report it. */
   outputTokens: number;
-  /** -1 when some model did not say. */
+  /** -1 when some model did not report it. */
   totalTokens: number;
   llmLatency: string;
   toolExecutionTime: string;
@@ -1456,9 +2044,9 @@ export interface TraceRound {
   startedAt: string;
   completedAt: string;
   latency: string;
-  /** -1 when the model did not say. */
+  /** -1 when the model did not report it. */
   inputTokens: number;
-  /** -1 when the model did not say. */
+  /** -1 when the model did not report it. */
   outputTokens: number;
   /** The kind of a model's answer. */
   responseType: 'FINAL_ANSWER' | 'TOOL_CALLS';
@@ -1494,8 +2082,13 @@ export interface TreeNode {
   result_preview: string;
   /** Whether it failed. */
   is_error: boolean;
-  /** How long it took. */
+  /** The duration. */
   duration_ms: number;
+}
+
+/** A run that was begun. */
+export interface Triggered {
+  runId: string;
 }
 
 /** A page of turns. */
@@ -1510,6 +2103,25 @@ export interface Versions {
   total: number;
 }
 
+/** A program that is notified of runs. */
+export interface Webhook {
+  name: string;
+  /** Without its user and its query, which may be secrets. */
+  url: string;
+  events: ('run.completed' | 'run.failed' | 'run.cancelled' | 'review.requested' | 'approval.requested')[];
+  /** Only runs with all of these. */
+  tags: Record<string, string>;
+  /** Only runs of this owner; null: of all. */
+  owner: string | null;
+  /** The number of messages that wait to be sent, or to be sent again. */
+  pending: number;
+}
+
+/** The programs that are told of runs. */
+export interface Webhooks {
+  webhooks: Webhook[];
+}
+
 /** A version of a saved workflow. */
 export interface Workflow {
   id: string;
@@ -1517,79 +2129,97 @@ export interface Workflow {
   createdAt: string;
   updatedAt: string;
   updatedBy: string;
-  /** What it is called. */
+  /** The name. */
   name: string;
-  /** What it is for. */
+  /** The purpose. */
   description?: string;
   /** The tasks as they were sent, each with its place on the canvas. */
   tasks: WorkflowTask[];
+  /** Groups of its tasks, as they were sent. */
+  groups?: GroupRequest[];
   /** Defaults for template variables. */
-  inputs?: Record<string, string>;
+  inputs?: Record<string, unknown>;
   /** Options of its runs, as they were sent. */
   options?: Options;
-  /** How models answer in its runs, as it was sent. */
+  /** The options for the models' answers in its runs, as they were sent. */
   modelOptions?: ModelOptions;
   warnings?: string[];
 }
 
 /** A task graph as people draw it; what was shown may be sent back. */
 export interface WorkflowDocument {
-  /** What it is called. */
+  /** The name. */
   name: string;
   /** Its tasks. */
   tasks: WorkflowTask[];
-  /** What it is for. */
+  /** Groups of its tasks. */
+  groups?: GroupRequest[] | null;
+  /** The purpose. */
   description?: string | null;
-  /** Defaults for template variables. */
-  inputs?: Record<string, string | number | boolean | null> | null;
-  /** How its runs are carried out. */
+  /** Defaults for template variables, of any type. */
+  inputs?: Record<string, unknown> | null;
+  /** Settings for the execution of its runs. */
   options?: Options | null;
-  /** How models answer in its runs. */
+  /** Options for the models' answers in its runs. */
   modelOptions?: ModelOptions | null;
 }
 
-/** What a run of a workflow brings. */
+/** A request for a run of a workflow. */
 export interface WorkflowRun {
-  /** Values of template variables. */
-  inputs?: Record<string, string | number | boolean | null> | null;
+  /** Values of template variables, of any type. */
+  inputs?: Record<string, unknown> | null;
   /** Labels to find it by. */
   tags?: Record<string, string | number | boolean | null> | null;
-  /** How it is carried out. */
+  /** Settings for the execution of the run. */
   options?: Options | null;
-  /** How models answer. */
+  /** Options for the models' answers. */
   modelOptions?: ModelOptions | null;
-  /** Only say what would run. */
+  /** Whether to only report what would run. */
   dryRun?: boolean | null;
 }
 
 /** A task, and where it stands on the canvas. */
 export interface WorkflowTask {
-  /** What to do; may have `{variables}`. */
-  description: string;
+  /** The work to do; may have `{variables}`. Needed, unless there is a `workflow`. */
+  description?: string | null;
+  /** Instead of a description: a saved workflow, by its id or its name, as a part of the run. */
+  workflow?: string | null;
+  /** Values of the workflow's inputs; strings may have `{variables}`. */
+  inputs?: Record<string, unknown> | null;
   /** Its name, unique in the run. */
   name?: string | null;
-  /** What the output should be. */
+  /** A description of the output. */
   expectedOutput?: string | null;
-  /** Who does it; derived from the description when absent. */
+  /** The agent that does it; derived from the description when absent. */
   agent?: AgentRequest | null;
-  /** What else the agent should know. */
+  /** Further context for the agent. */
   additionalContext?: string | null;
-  /** An alias. */
+  /** The alias of the model. */
   model?: string | null;
-  /** How models answer. */
+  /** Options for the models' answers. */
   modelOptions?: ModelOptions | null;
   /** Tools the agent may call. */
   tools?: string[] | null;
   /** Tasks whose output it reads, as `$name` or an index. */
   context?: string[] | null;
-  /** Rounds of model calls at most. */
+  /** The maximum number of rounds of model calls. */
   maxIterations?: number | string | null;
-  /** An answer cut at the output limit; continue when absent. One of continue, fail, accept, in any case. */
+  /** The treatment of an answer that is cut at the output limit; continue when absent. One of continue, fail, accept, in any case. */
   onTruncated?: string | null;
   /** A JSON Schema its output must fit. */
   outputSchema?: unknown;
-  /** Whether a person looks at its output, whatever `reviewPolicy` says. One of required, skip, in any case. */
+  /** Whether a person reviews its output, regardless of `reviewPolicy`. One of required, skip, in any case. */
   review?: string | null;
+  /** A condition in CEL; when it is false, the task is skipped. Tasks it names come first. */
+  when?: string | null;
+  /** A list in CEL: the task is done once for each item, and its output is the list of outputs. */
+  forEach?: string | null;
+  /** The maximum number of items; 100 when absent. */
+  maxItems?: number | string | null;
+  /** The number of items under way at the same time; 8 when absent. */
+  maxParallel?: number | string | null;
+  /** The ids of files that were uploaded to `/api/attachments`; may be `{variables}`. */
+  attachments?: string[] | null;
   /** Its place on the canvas. */
   position?: Position | null;
 }
@@ -1602,9 +2232,9 @@ export interface WorkflowVersion {
   name: string;
   description: string | null;
   tasks: number;
-  /** True where it cannot be read: then only its row is told. */
+  /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
-  /** Why it cannot be read. */
+  /** The reason why it cannot be read. */
   damagedReason?: string;
 }
 
@@ -1617,7 +2247,7 @@ export interface Workflows {
 /** A file or a folder of the workspace. */
 export interface WorkspaceItem {
   name: string;
-  /** What is in a folder. */
+  /** The type of an item of a folder. */
   type: 'file' | 'directory';
   size?: number;
   lastModified?: string;
@@ -1660,10 +2290,20 @@ export interface Requests {
     body: ModelRequest;
     answer: Switched;
   };
+  /** Wait no longer for a model */
+  'POST /api/runs/{id}/give-up': {
+    body: GiveUpRequest;
+    answer: GivenUp;
+  };
   /** Say something to the agents of a run */
   'POST /api/runs/{id}/inject': {
     body: InjectRequest;
     answer: Injected;
+  };
+  /** Let a run use more */
+  'POST /api/runs/{id}/budget': {
+    body: BudgetRequest;
+    answer: Raised;
   };
   /** Run what did not complete again */
   'POST /api/runs/{id}/retry': {
@@ -1756,6 +2396,99 @@ export interface Requests {
   'GET /api/turns': {
     answer: Turns;
   };
+  /** Upload a file for messages and runs */
+  'POST /api/attachments': {
+    body: string;
+    answer: Attachment;
+  };
+  /** The bytes of an attachment */
+  'GET /api/attachments/{id}': {
+    answer: string;
+  };
+  /** Erase an attachment that nothing uses */
+  'DELETE /api/attachments/{id}': {
+    answer: unknown;
+  };
+  /** What can be asked, as OpenAI lists models */
+  'GET /v1/models': {
+    answer: ModelList;
+  };
+  /** Ask as OpenAI's chat completions do */
+  'POST /v1/chat/completions': {
+    body: CompletionRequest;
+    answer: ChatCompletion;
+  };
+  /** Ask as OpenAI's responses do */
+  'POST /v1/responses': {
+    body: ResponseRequest;
+    answer: Response;
+  };
+  /** The Model Context Protocol */
+  'POST /mcp': {
+    body: Record<string, unknown>;
+    answer: Record<string, unknown>;
+  };
+  /** What a client of /mcp must show */
+  'GET /.well-known/oauth-protected-resource': {
+    answer: ProtectedResource;
+  };
+  /** The same, at the path of the resource */
+  'GET /.well-known/oauth-protected-resource/mcp': {
+    answer: ProtectedResource;
+  };
+  /** What this agent can do */
+  'GET /.well-known/agent-card.json': {
+    answer: Record<string, unknown>;
+  };
+  /** The A2A protocol */
+  'POST /a2a': {
+    body: Record<string, unknown>;
+    answer: Record<string, unknown>;
+  };
+  /** Send a message */
+  'POST /a2a/v1/message:send': {
+    body: Record<string, unknown>;
+    answer: Record<string, unknown>;
+  };
+  /** Send a message, and follow its task */
+  'POST /a2a/v1/message:stream': {
+    body: Record<string, unknown>;
+    answer: unknown;
+  };
+  /** The caller's tasks */
+  'GET /a2a/v1/tasks': {
+    answer: Record<string, unknown>;
+  };
+  /** A task; with `:subscribe` after its id, what happens to it */
+  'GET /a2a/v1/tasks/{id}': {
+    answer: Record<string, unknown>;
+  };
+  /** Cancel a task (`:cancel` after its id), or follow it (`:subscribe`) */
+  'POST /a2a/v1/tasks/{id}': {
+    body: Record<string, unknown>;
+    answer: Record<string, unknown>;
+  };
+  /** Name an address that is told of a task */
+  'POST /a2a/v1/tasks/{id}/pushNotificationConfigs': {
+    body: Record<string, unknown>;
+    answer: Record<string, unknown>;
+  };
+  /** The addresses that are told of a task */
+  'GET /a2a/v1/tasks/{id}/pushNotificationConfigs': {
+    answer: Record<string, unknown>;
+  };
+  /** An address that is told of a task */
+  'GET /a2a/v1/tasks/{id}/pushNotificationConfigs/{config}': {
+    answer: Record<string, unknown>;
+  };
+  /** Tell an address no more */
+  'DELETE /a2a/v1/tasks/{id}/pushNotificationConfigs/{config}': {
+    answer: Record<string, unknown>;
+  };
+  /** What this agent can do for the caller */
+  'GET /a2a/v1/extendedAgentCard': {
+    answer: Record<string, unknown>;
+  };
   /** Collections of documents */
   'GET /api/collections': {
     answer: Collections;
@@ -1773,14 +2506,31 @@ export interface Requests {
   'DELETE /api/collections/{name}': {
     answer: unknown;
   };
+  /** Find passages */
+  'GET /api/collections/{name}/search': {
+    answer: Hits;
+  };
+  /** Documents of a collection */
+  'GET /api/collections/{name}/documents': {
+    answer: Documents;
+  };
   /** Add a document */
   'POST /api/collections/{name}/documents': {
     body: DocumentRequest;
     answer: AddedDocument;
   };
-  /** Find passages */
-  'GET /api/collections/{name}/search': {
-    answer: Hits;
+  /** A document with its text */
+  'GET /api/collections/{name}/documents/{id}': {
+    answer: Document;
+  };
+  /** Put a document in the place of another */
+  'PUT /api/collections/{name}/documents/{id}': {
+    body: DocumentRequest;
+    answer: AddedDocument;
+  };
+  /** Erase a document */
+  'DELETE /api/collections/{name}/documents/{id}': {
+    answer: unknown;
   };
   /** Call a tool directly */
   'POST /api/tools/{name}/invoke': {
@@ -1847,6 +2597,10 @@ export interface Requests {
   'GET /api/workspace/file': {
     answer: unknown;
   };
+  /** Find runs, threads, workflows and documents */
+  'GET /api/search': {
+    answer: SearchResults;
+  };
   /** How the server is */
   'GET /api/status': {
     answer: Status;
@@ -1871,6 +2625,10 @@ export interface Requests {
   'POST /api/admin/compact': {
     answer: Compacted;
   };
+  /** The nodes that share this server's store */
+  'GET /api/cluster': {
+    answer: Nodes;
+  };
   /** What there is and what has happened, for Prometheus */
   'GET /metrics': {
     answer: unknown;
@@ -1885,6 +2643,10 @@ export interface Requests {
   };
   /** Everything that happens and can be asked, over one socket */
   'GET /ws': {
+    answer: unknown;
+  };
+  /** The link of another node that shares this server's store */
+  'GET /cluster/link': {
     answer: unknown;
   };
   /** Saved workflows */
@@ -1921,5 +2683,56 @@ export interface Requests {
   'POST /api/workflows/{id}/runs': {
     body: WorkflowRun;
     answer: RunDetail | Rehearsal | Accepted;
+  };
+  /** Schedules */
+  'GET /api/schedules': {
+    answer: Schedules;
+  };
+  /** Make a schedule */
+  'POST /api/schedules': {
+    body: ScheduleRequest;
+    answer: Schedule;
+  };
+  /** A schedule */
+  'GET /api/schedules/{name}': {
+    answer: Schedule;
+  };
+  /** Change a schedule */
+  'PATCH /api/schedules/{name}': {
+    body: ScheduleChanges;
+    answer: Schedule;
+  };
+  /** Erase a schedule */
+  'DELETE /api/schedules/{name}': {
+    answer: unknown;
+  };
+  /** Begin nothing until it is resumed */
+  'POST /api/schedules/{name}/pause': {
+    answer: Schedule;
+  };
+  /** Go on with a paused schedule */
+  'POST /api/schedules/{name}/resume': {
+    answer: Schedule;
+  };
+  /** Begin a run at once */
+  'POST /api/schedules/{name}/trigger': {
+    answer: Triggered;
+  };
+  /** The programs that are told of runs */
+  'GET /api/webhooks': {
+    answer: Webhooks;
+  };
+  /** What a webhook was told */
+  'GET /api/webhooks/{name}/deliveries': {
+    answer: Deliveries;
+  };
+  /** Send a message again, with the same id and body */
+  'POST /api/deliveries/{id}/redeliver': {
+    answer: Delivery;
+  };
+  /** Begin a run by a configured hook */
+  'POST /hooks/{name}': {
+    body: unknown;
+    answer: HookAnswer | HookBegun;
   };
 }

@@ -7,6 +7,7 @@ export type ServerFrame =
   | ServerRunForked
   | ServerEnsembleStarted
   | ServerBeltComposed
+  | ServerExpressionEvaluated
   | ServerTaskStarted
   | ServerTaskInput
   | ServerChoreStarted
@@ -44,6 +45,7 @@ export type ServerFrame =
   | ServerCancelRequested
   | ServerRunPaused
   | ServerRunResumed
+  | ServerBudgetRaised
   | ServerBudgetExceeded
   | ServerEnsembleCompleted
   | ServerTurnAdopted
@@ -157,9 +159,9 @@ export type ServerRunAccepted = RunEvent & {
   type: 'run_accepted';
   /** The ensemble's name. */
   ensemble: string;
-  /** In which order its tasks run. */
+  /** The order of its tasks. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
-  /** How many tasks it has. */
+  /** The number of tasks. */
   totalTasks: number;
   /** Its tasks, as declared. */
   tasks: {
@@ -171,14 +173,37 @@ export type ServerRunAccepted = RunEvent & {
     agentRole: string;
     /** The numbers of the tasks it reads from. */
     context: number[];
+    /** The condition under which it is done. */
+    when?: string;
+    /** The list of items for each of which it is done. */
+    forEach?: string;
+  }[];
+  /** Groups of its tasks, as declared. */
+  groups?: {
+    /** Its name. */
+    name: string;
+    /** The numbers of its tasks, from 1. */
+    tasks: number[];
+    /** The condition under which they are done. */
+    when?: string;
+    /** The list of items for each of which they are done. */
+    forEach?: string;
+    /** The condition that ends their rounds. */
+    repeatUntil?: string;
+    /** The number of rounds they may take. */
+    maxRounds?: number;
   }[];
 };
 
 /** A process has taken the run over; calls of the one before are lost. */
 export type ServerRunAdopted = RunEvent & {
   type: 'run_adopted';
-  /** Counts the processes that had the run, from 1. */
+  /** Greater with each process that has the run, from 1. */
   epoch: number;
+  /** The name of the node that has it now. */
+  node?: string;
+  /** The reason why it has it. */
+  reason?: 'begun' | 'claimed' | 'takeover' | 'drained';
 };
 
 /** The events before this one were copied from another run. */
@@ -202,9 +227,9 @@ export type ServerEnsembleStarted = RunEvent & {
   ensembleId: string;
   /** When it started. */
   startedAt: string;
-  /** How many tasks it has. */
+  /** The number of tasks. */
   totalTasks: number;
-  /** In which order its tasks run. */
+  /** The order of its tasks. */
   workflow: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
 };
 
@@ -215,14 +240,43 @@ export type ServerBeltComposed = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
   /** The tools that were found. */
   toolNames: string[];
+};
+
+/** A condition or a list was evaluated, which happens once; what follows from it comes next. */
+export type ServerExpressionEvaluated = Event & {
+  type: 'expression_evaluated';
+  /** The task, when it is a task's. */
+  taskIndex?: number;
+  /** The name of the task. */
+  taskName?: string;
+  /** The place of the task, or of its instance, in the run. */
+  turnId?: string;
+  /** The name of the group, when it is a group's. */
+  group?: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of the group, from 0; for `repeat_until` the one that was over. */
+  round?: number;
+  /** The key it is written under. */
+  key: 'when' | 'for_each' | 'repeat_until';
+  /** The expression. */
+  expression: string;
+  /** The value: true, false or the list; absent when the expression failed. */
+  value?: unknown;
+  /** The reason why it has no usable value. */
+  error?: string;
 };
 
 /** A task has begun. */
@@ -232,29 +286,37 @@ export type ServerTaskStarted = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
-  /** How many tasks the run has. */
+  /** The number of tasks of the run. */
   totalTasks: number;
   /** When it began. */
   startedAt: string;
 };
 
-/** What the task's model is told first. */
+/** The prompt of a task. */
 export type ServerTaskInput = Event & {
   type: 'task_input';
   /** The number of the task, from 1. */
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
   /** The output that is asked for. */
@@ -278,13 +340,17 @@ export type ServerChoreStarted = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
-  /** What the calls are for. */
+  /** The purpose of the calls. */
   chore: 'recall' | 'guard_input' | 'handle' | 'guard_output' | 'remember';
   /** The tools that are called. */
   toolNames: string[];
@@ -297,10 +363,14 @@ export type ServerReflectionStarted = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
 };
@@ -312,19 +382,23 @@ export type ServerLlmIterationStarted = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex: number;
   /** The alias of the model. */
   model: string;
   /** The newest messages it is sent. */
   messages: {
-    /** Who says it. */
+    /** The role of the author. */
     role: 'system' | 'user' | 'assistant' | 'tool';
-    /** What is said. */
+    /** The text. */
     content: string | null;
     /** The calls it asks for. */
     toolCalls:
@@ -338,7 +412,7 @@ export type ServerLlmIterationStarted = Event & {
     /** The tool that answers. */
     toolName: string | null;
   }[];
-  /** How many messages it is sent. */
+  /** The number of messages that the model is sent. */
   totalMessageCount: number;
 };
 
@@ -349,15 +423,19 @@ export type ServerModelRetried = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** The alias of the model. */
   model?: string;
-  /** Which attempt this is, from 1. */
+  /** The number of the attempt, from 1. */
   attempt: number;
 };
 
@@ -368,15 +446,19 @@ export type ServerLlmIterationCompleted = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** Whether it answers or wants tools called. */
   responseType: 'FINAL_ANSWER' | 'TOOL_CALLS';
-  /** What it said. */
+  /** The text of the answer. */
   responseText?: string;
   /** The calls it wants made. */
   toolRequests?: {
@@ -387,11 +469,11 @@ export type ServerLlmIterationCompleted = Event & {
   }[];
   /** True when the reply ended at the output limit. */
   truncated?: boolean;
-  /** Tokens it read. */
+  /** Tokens it read; -1 when unknown. */
   inputTokens: number;
-  /** Tokens it wrote. */
+  /** Tokens it wrote; -1 when unknown. */
   outputTokens: number;
-  /** How long it took. */
+  /** The duration of the model call. */
   latencyMs: number;
 };
 
@@ -402,10 +484,14 @@ export type ServerAnswerTruncated =
     taskIndex: number;
     /** The role of the agent. */
     agentRole: string;
-    /** What the agent works on. */
+    /** The description of the task. */
     taskDescription: string;
-    /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+    /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
     turnId: string;
+    /** The index of the item that the task is done for, from 0. */
+    item?: number;
+    /** The round of its group, from 0. */
+    round?: number;
     /** The round of the conversation, from 0. */
     iterationIndex?: number;
     /** The alias of the model. */
@@ -421,7 +507,7 @@ export type ServerAnswerTruncated =
     type: 'answer_truncated';
     /** The call that the subtask is; null for the conversation itself. */
     parent_id: string | null;
-    /** How deep the subtask is nested. */
+    /** The nesting depth of the subtask. */
     depth: number;
     /** The model call. */
     call_id: string;
@@ -438,10 +524,14 @@ export type ServerAnswerEmpty =
     taskIndex: number;
     /** The role of the agent. */
     agentRole: string;
-    /** What the agent works on. */
+    /** The description of the task. */
     taskDescription: string;
-    /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+    /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
     turnId: string;
+    /** The index of the item that the task is done for, from 0. */
+    item?: number;
+    /** The round of its group, from 0. */
+    round?: number;
     /** The round of the conversation, from 0. */
     iterationIndex?: number;
     /** The alias of the model. */
@@ -453,7 +543,7 @@ export type ServerAnswerEmpty =
     type: 'answer_empty';
     /** The call that the subtask is; null for the conversation itself. */
     parent_id: string | null;
-    /** How deep the subtask is nested. */
+    /** The nesting depth of the subtask. */
     depth: number;
     /** The model call. */
     call_id: string;
@@ -461,17 +551,21 @@ export type ServerAnswerEmpty =
     then: 'continue' | 'fail' | 'accept';
   };
 
-/** What a task has used so far. */
+/** The usage of a task so far. */
 export type ServerMetricsSnapshot = Event & {
   type: 'metrics_snapshot';
   /** The number of the task, from 1. */
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** Tokens read; -1 when unknown. */
   inputTokens: number;
   /** Tokens written; -1 when unknown. */
@@ -493,10 +587,14 @@ export type ServerModelFailed = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** The alias of the model. */
@@ -512,13 +610,13 @@ export type ServerModelFailed = Event & {
     | 'unauthorized'
     | 'refused'
     | 'dropped';
-  /** What went wrong. */
+  /** The error message. */
   message: string;
-  /** What follows. */
+  /** The step that follows. */
   then:
     | {
       action: 'retry';
-      /** When. */
+      /** The time. */
       at: string;
     }
     | {
@@ -541,15 +639,19 @@ export type ServerHistoryDropped = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** The alias of the model. */
   model?: string;
-  /** How many exchanges were dropped. */
+  /** The number of exchanges that were dropped. */
   exchanges: number;
 };
 
@@ -560,10 +662,14 @@ export type ServerOutputRejected = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** The alias of the model. */
@@ -579,48 +685,60 @@ export type ServerLastRound = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** The alias of the model. */
   model?: string;
 };
 
-/** The model has made the same failing call again and again, and is told so. */
+/** The model has repeated the same failing call, and is notified of it. */
 export type ServerLoopNoticed = Event & {
   type: 'loop_noticed';
   /** The number of the task, from 1. */
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** The alias of the model. */
   model?: string;
   /** The tool it called. */
   toolName: string;
-  /** How often. */
+  /** The number of times it was called. */
   times: number;
 };
 
-/** Another ensemble has charged for a call. */
+/** Another ensemble has reported the cost of a call. */
 export type ServerCallCharged = Event & {
   type: 'call_charged';
   /** The number of the task, from 1. */
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The call. */
   callId: string;
   /** Tokens it used. */
@@ -636,10 +754,14 @@ export type ServerToolDispatched = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The call. */
   callId: string;
   /** The tool. */
@@ -655,10 +777,14 @@ export type ServerFinishDemanded = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The round of the conversation, from 0. */
   iterationIndex?: number;
   /** The alias of the model. */
@@ -672,19 +798,23 @@ export type ServerSubtaskStarted = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The call, and from now on the subtask. */
   callId: string;
   /** Its title. */
   title: string;
-  /** What it is told to do. */
+  /** The instructions for its model. */
   instructions: string;
   /** The tools it may call. */
   toolNames: string[];
-  /** How deep it is nested, from 1. */
+  /** The nesting depth, from 1. */
   depth: number;
 };
 
@@ -701,7 +831,7 @@ export type ServerDelegationStarted = Event & {
   taskDescription: string;
 };
 
-/** That agent has done it. */
+/** An agent has done the work it was handed. */
 export type ServerDelegationCompleted = Event & {
   type: 'delegation_completed';
   /** The call that handed it over. */
@@ -710,11 +840,11 @@ export type ServerDelegationCompleted = Event & {
   delegatingAgentRole?: string;
   /** The role of the agent that does it. */
   workerRole: string;
-  /** How long it took. */
+  /** The duration. */
   durationMs: number;
 };
 
-/** That agent has failed, or could not be handed anything. */
+/** An agent has failed, or could not be handed work. */
 export type ServerDelegationFailed = Event & {
   type: 'delegation_failed';
   /** The call that handed it over. */
@@ -723,7 +853,7 @@ export type ServerDelegationFailed = Event & {
   delegatingAgentRole?: string;
   /** The role of the agent that does it. */
   workerRole: string;
-  /** Why. */
+  /** The reason. */
   reason: string;
 };
 
@@ -734,15 +864,19 @@ export type ServerToolCalled = RunEvent & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The call. */
   callId: string;
   /** The tool. */
   toolName: string;
-  /** How long it took. */
+  /** The duration. */
   durationMs: number;
   /** Whether it worked. */
   outcome: 'SUCCESS' | 'FAILURE';
@@ -752,6 +886,8 @@ export type ServerToolCalled = RunEvent & {
   toolResult: string;
   /** The result as data, where the tool has one. */
   structuredResult: unknown;
+  /** `TOOL_TIMEOUT` when the tool took longer than its own limit. */
+  error?: 'TOOL_TIMEOUT';
 };
 
 /** A call has changed a file. */
@@ -761,13 +897,17 @@ export type ServerFileChanged = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The file, as the tool names it. */
   filePath: string;
-  /** What happened to it. */
+  /** The kind of change. */
   changeType: 'CREATED' | 'MODIFIED' | 'DELETED';
   /** Lines it has now and did not have. */
   linesAdded: number;
@@ -775,7 +915,7 @@ export type ServerFileChanged = Event & {
   linesRemoved: number;
   /** The call. */
   callId: string;
-  /** When. */
+  /** The time. */
   timestamp: string;
 };
 
@@ -786,10 +926,14 @@ export type ServerReviewRequested = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
   /** The id to decide it by. */
@@ -798,9 +942,9 @@ export type ServerReviewRequested = Event & {
   taskOutput: string;
   /** Before, while or after the task is done. */
   timing: 'BEFORE_EXECUTION' | 'DURING_EXECUTION' | 'AFTER_EXECUTION';
-  /** How long it waits; 0 for ever. */
+  /** The time for which it waits; 0 means without limit. */
   timeoutMs: number;
-  /** What follows when nobody decides in time. */
+  /** The step that follows when nobody decides in time. */
   onTimeout?: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
   /** When it was asked for. */
   createdAt: string;
@@ -819,11 +963,11 @@ export type ServerReviewDecided = Event & {
   reviewId: string;
   /** The decision. */
   decision: 'CONTINUE' | 'EDIT' | 'EXIT_EARLY' | 'REJECT';
-  /** Who decided. */
+  /** The name of the caller that decided. */
   by: string;
   /** The output that counts instead. */
   revisedOutput?: string;
-  /** What should be better. */
+  /** The improvements that the reviewer asks for. */
   feedback?: string;
 };
 
@@ -832,7 +976,7 @@ export type ServerReviewTimedOut = Event & {
   type: 'review_timed_out';
   /** The review. */
   reviewId: string;
-  /** What follows. */
+  /** The step that follows. */
   action: 'CONTINUE' | 'EXIT_EARLY' | 'FAIL';
 };
 
@@ -850,17 +994,21 @@ export type ServerTaskCompleted = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
-  /** How many tasks the run has. */
+  /** The number of tasks of the run. */
   totalTasks: number;
   /** When it was done. */
   completedAt: string;
-  /** How long it took. */
+  /** The duration of the task. */
   durationMs: number;
   /** Tokens it used; -1 when unknown. */
   tokenCount: number;
@@ -870,7 +1018,7 @@ export type ServerTaskCompleted = Event & {
   output?: string;
   /** The output as data, where the task has a schema. */
   parsedOutput?: unknown;
-  /** True when the output was cut at the output limit and is taken as it is. */
+  /** True when the output was cut at the output limit and is accepted as it is. */
   truncated?: boolean | null;
 };
 
@@ -881,19 +1029,23 @@ export type ServerTaskFailed = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
-  /** When. */
+  /** The time. */
   failedAt: string;
-  /** Why. */
+  /** The reason. */
   reason: string;
   /** True when it was stopped. */
   cancelled?: boolean;
-  /** The words of the answer that there were when it failed. */
+  /** The text of the answer so far when it failed. */
   partialOutput?: string;
 };
 
@@ -904,14 +1056,20 @@ export type ServerTaskSkipped = Event & {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
   /** The name of the task. */
   taskName?: string;
-  /** Why. */
+  /** The reason, in words. */
   reason: string;
+  /** The reason, as one word: only after `condition` do the tasks that read it go on. */
+  cause: 'condition' | 'upstream' | 'ended';
 };
 
 export type ServerDirectiveActive =
@@ -919,15 +1077,15 @@ export type ServerDirectiveActive =
     type: 'directive_active';
     /** Its id. */
     directiveId: string;
-    /** Who said it. */
+    /** The name of the author. */
     from: string;
-    /** What was said. */
+    /** The text. */
     content: string;
-    /** The task or role it is for; everybody when absent. */
+    /** The task or role it is for; all when absent. */
     target?: string | null;
-    /** More important ones are read first. */
+    /** The priority: more important directives are read first. */
     priority: 'LOW' | 'NORMAL' | 'HIGH';
-    /** When it stops counting. */
+    /** When it expires. */
     expiresAt?: string | null;
     /** The person that the sender says it speaks for. */
     onBehalfOf?: string;
@@ -938,15 +1096,15 @@ export type ServerDirectiveActive =
     directiveId: string;
     /** The name of the key, where keys are needed. */
     from: string;
-    /** What it does. */
+    /** The action. */
     action: string;
     /** The tier. */
     value: string;
-    /** In whose name, by the word of `from` alone. */
+    /** The person that the sender says it speaks for. */
     onBehalfOf?: string;
   };
 
-/** An agent reads it with its next model call. */
+/** An agent reads a directive with its next model call. */
 export type ServerDirectiveDelivered = Event & {
   type: 'directive_delivered';
   /** Its id. */
@@ -968,37 +1126,53 @@ export type ServerModelSwitched = Event & {
   taskIndex: number;
   /** The first round it holds for, from 0. */
   iterationIndex: number;
-  /** Who wanted it. */
+  /** The name of the caller that switched the model. */
   by: string;
 };
 
 /** A person wants the run to stop. */
 export type ServerCancelRequested = Event & {
   type: 'cancel_requested';
-  /** How soon. */
+  /** The point at which the run stops. */
   mode: 'after_task' | 'after_iteration' | 'now';
-  /** Who wants it. */
+  /** The name of the caller that cancels it. */
   by: string;
 };
 
 /** Nothing new is begun until the run is resumed. */
 export type ServerRunPaused = Event & {
   type: 'run_paused';
-  /** Who paused it. */
+  /** The name of the caller that paused it. */
   by: string;
 };
 
 /** The run goes on. */
 export type ServerRunResumed = Event & {
   type: 'run_resumed';
-  /** Who resumed it. */
+  /** The name of the caller that resumed it. */
+  by: string;
+};
+
+/** Some of the run's limits were raised. */
+export type ServerBudgetRaised = Event & {
+  type: 'budget_raised';
+  /** The limits from now on. */
+  limits: {
+    maxTotalSubtasks?: number;
+    maxTotalLlmCalls?: number;
+    maxTotalToolCalls?: number;
+    maxWallClockMs?: number;
+    maxTotalTokens?: number;
+    maxCostUsd?: number;
+  };
+  /** The name of the caller that raised them. */
   by: string;
 };
 
 /** The next step would pass a limit. */
 export type ServerBudgetExceeded = Event & {
   type: 'budget_exceeded';
-  /** Which limit. */
+  /** The limit. */
   reason: 'subtasks' | 'llm_calls' | 'tool_calls' | 'wall_clock' | 'tokens' | 'cost';
   /** The limit; US dollars where it is money. */
   limit: number;
@@ -1013,23 +1187,27 @@ export type ServerEnsembleCompleted = RunEvent & {
   ensembleId: string;
   /** When it ended. */
   completedAt: string;
-  /** How long it took. */
+  /** The duration of the run. */
   durationMs: number;
-  /** Why it ended. */
+  /** The reason why it ended. */
   exitReason: 'COMPLETED' | 'USER_EXIT_EARLY' | 'TIMEOUT' | 'ERROR' | 'CANCELLED';
   /** Tokens used; -1 when unknown. */
   totalTokens: number;
   /** Tool calls made. */
   totalToolCalls: number;
-  /** Why it failed. */
+  /** The reason why it failed. */
   error?: string;
 };
 
 /** A process has taken the turn over; calls of the one before are lost. */
 export type ServerTurnAdopted = ChatEvent & {
   type: 'turn_adopted';
-  /** Counts the processes that had the turn, from 1. */
+  /** Greater with each process that has the turn, from 1. */
   epoch: number;
+  /** The name of the node that has it now. */
+  node?: string;
+  /** The reason why it has it. */
+  reason?: 'begun' | 'claimed' | 'takeover' | 'drained';
 };
 
 /** The turn begins. */
@@ -1037,7 +1215,7 @@ export type ServerTurnStarted = ChatEvent & {
   type: 'turn_started';
   /** The alias of its model. */
   model: string;
-  /** What it may do without asking. */
+  /** The permission mode: the calls that may be made without asking. */
   permission_mode: 'plan' | 'default' | 'auto';
 };
 
@@ -1046,7 +1224,7 @@ export type ServerLlmStarted = ChatEvent & {
   type: 'llm_started';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The model call. */
   call_id: string;
@@ -1061,26 +1239,26 @@ export type ServerLlmCompleted = ChatEvent & {
   type: 'llm_completed';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The model call. */
   call_id: string;
-  /** What it said. */
+  /** The text of the answer. */
   content: string;
 };
 
-/** A model did not answer; what it had said does not count. */
+/** A model did not answer; its text so far does not count. */
 export type ServerLlmVoided = ChatEvent & {
   type: 'llm_voided';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The model call. */
   call_id: string;
-  /** What went wrong. */
+  /** The error message. */
   message: string;
-  /** What follows. */
+  /** The step that follows. */
   then: 'retry' | 'fallback' | 'shorten' | 'give_up';
 };
 
@@ -1089,9 +1267,9 @@ export type ServerMessage = ChatEvent & {
   type: 'message';
   /** Its id. */
   id: string;
-  /** Who said it. */
+  /** The role of the author. */
   role: 'user' | 'assistant' | 'tool';
-  /** What was said. */
+  /** The text. */
   content: string;
   /** The calls it asks for. */
   tool_calls:
@@ -1108,12 +1286,23 @@ export type ServerMessage = ChatEvent & {
   tool_call_id: string | null;
   /** Whether it is an error. */
   is_error: boolean;
-  /** The reason for a failed turn, beside what had been said. */
+  /** The reason for a failed turn, beside the text of its answer. */
   error: string | null;
   /** Whether it is an answer that was cut at the output limit. */
   truncated: boolean;
   /** The id of the row it goes on with, which was cut. */
   continues: string | null;
+  /** The files that the user attached. */
+  attachments?: {
+    /** The id of the attachment. */
+    id: string;
+    /** The name of the file. */
+    name: string;
+    /** The type of the file. */
+    media_type: string;
+    /** The size of the file in bytes. */
+    bytes: number;
+  }[];
   /** The calls of the whole turn, with its last row. */
   execution_tree:
     | {
@@ -1135,7 +1324,7 @@ export type ServerMessage = ChatEvent & {
         result_preview: string;
         /** Whether it failed. */
         is_error: boolean;
-        /** How long it took. */
+        /** The duration. */
         duration_ms: number;
       }[];
     }
@@ -1144,7 +1333,7 @@ export type ServerMessage = ChatEvent & {
   created_at: string;
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The model call that made it. */
   call_id?: string;
@@ -1155,7 +1344,7 @@ export type ServerToolCallUpdate = ChatEvent & ({
   type: 'tool_call_update';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The call. */
   tool_call_id: string;
@@ -1167,11 +1356,11 @@ export type ServerToolCallUpdate = ChatEvent & ({
   result?: string;
   /** Whether it failed, at its end. */
   is_error?: boolean;
-  /** Begin or end. */
+  /** Whether it begins or has ended. */
   status: 'start' | 'end';
   /** The title of a subtask, at its beginning. */
   message?: string | null;
-  /** How long it took, at its end. */
+  /** The duration, at its end. */
   duration_ms?: number;
   /** The workflow that was drawn, at its end. */
   data?: unknown;
@@ -1192,7 +1381,7 @@ export type ServerToolCall = ChatEvent & {
   type: 'tool_call';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The call. */
   tool_call_id: string;
@@ -1209,7 +1398,7 @@ export type ServerToolApprovalRequest = ChatEvent & {
   type: 'tool_approval_request';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
   /** The id to decide it by. */
   approval_id: string;
@@ -1223,13 +1412,13 @@ export type ServerToolApprovalRequest = ChatEvent & {
   args: unknown;
   /** The question. */
   message: string;
-  /** Why it is asked. */
+  /** The reason for the question. */
   reason: 'effect' | 'taint' | 'instructions';
   /** The host, or the name of the MCP server or peer, that the arguments would go to. */
   host: string | null;
   /** The size of the arguments in bytes. */
   bytes: number;
-  /** What the chat has read that its user did not write, where that is why it is asked. */
+  /** The sources that the chat has read and its user did not write, where they are the reason for the question. */
   sources: string[];
   /** When it was asked. */
   created_at: string;
@@ -1237,32 +1426,34 @@ export type ServerToolApprovalRequest = ChatEvent & {
   expires_at: string | null;
 };
 
-/** That is decided. */
+/** The question for permission is decided. */
 export type ServerToolApprovalResolved = ChatEvent & {
   type: 'tool_approval_resolved';
   /** Its id. */
   approval_id: string;
   /** The decision. */
   decision: 'allow' | 'allow_for_chat' | 'deny' | 'expired' | 'closed';
-  /** Who decided. */
+  /** The name of the caller that decided. */
   by: string;
+  /** The arguments that the caller put in the place of the model's. */
+  args?: unknown;
 };
 
-/** What was allowed for the rest of the chat was taken back. */
+/** A permission for the rest of the chat was taken back. */
 export type ServerGrantWithdrawn = ChatEvent & {
   type: 'grant_withdrawn';
   /** The grant. */
   grant_id: string;
-  /** Who took it back. */
+  /** The name of the caller that took it back. */
   by: string;
 };
 
-/** The turn may do more or less without asking. */
+/** The permission mode of the turn was changed. */
 export type ServerPermissionModeChanged = ChatEvent & {
   type: 'permission_mode_changed';
-  /** What it may do now. */
+  /** The new permission mode. */
   permission_mode: 'plan' | 'default' | 'auto';
-  /** Who wanted it. */
+  /** The name of the caller that changed it. */
   by: string;
 };
 
@@ -1271,13 +1462,13 @@ export type ServerPlanningUpdate = ChatEvent & {
   type: 'planning_update';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
-  /** What is being done. */
+  /** The stage of drawing. */
   phase: 'planning' | 'validation';
-  /** How far it is. */
+  /** The progress of that stage. */
   status: 'start' | 'end' | 'failed';
-  /** In words. */
+  /** The progress in words. */
   content: string;
 };
 
@@ -1286,15 +1477,15 @@ export type ServerTaskUpdate = ChatEvent & {
   type: 'task_update';
   /** The call that the subtask is; null for the conversation itself. */
   parent_id: string | null;
-  /** How deep the subtask is nested. */
+  /** The nesting depth of the subtask. */
   depth: number;
-  /** What happened. */
+  /** The change. */
   event: 'planned' | 'started' | 'completed' | 'skipped' | 'failed';
   /** The task. */
   task: {
     /** Its name. */
     name?: string | null;
-    /** What is to be done. */
+    /** The work to do. */
     description?: string | null;
     /** The tools it may call. */
     tools?: string[] | null;
@@ -1302,7 +1493,7 @@ export type ServerTaskUpdate = ChatEvent & {
     context?: string[] | null;
     /** Its output. */
     output?: string | null;
-    /** Why it was skipped or failed. */
+    /** The reason why it was skipped or failed. */
     reason?: string;
   };
 };
@@ -1315,24 +1506,24 @@ export type ServerTurnStopped = ChatEvent & {
 export type ServerError =
   | ChatEvent & {
     type: 'error';
-    /** What went wrong, as a word. */
+    /** The error code. */
     code: string;
-    /** What went wrong. */
+    /** The error message. */
     message: string;
     /** The status of the provider's answer, when that was the trouble. */
     status_code?: number;
   }
   | {
     type: 'error';
-    /** For programs. */
+    /** The code, for programs. */
     code: string;
-    /** For people. */
+    /** The message, for people. */
     message: string;
     /** When to try again; also the header `Retry-After`. */
     retryAfterMs?: number;
-    /** Where the run stands, when that is why. */
+    /** The status of the run, when it is the reason. */
     runStatus?: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
-    /** What was decided before. */
+    /** The decision that was made before. */
     decision?: string;
     /** The turn that runs. */
     turnId?: string;
@@ -1343,10 +1534,12 @@ export type ServerError =
         | 'BAD_REQUEST'
         | 'INVALID_TOOL'
         | 'INVALID_MODEL'
+        | 'MODEL_CANNOT_SEE'
         | 'INVALID_TASK_OVERRIDE'
         | 'CIRCULAR_DEPENDENCY'
         | 'MISSING_INPUT'
         | 'INVALID_SCHEMA'
+        | 'INVALID_EXPRESSION'
         | 'TEMPLATE_TOO_LARGE'
         | 'NOT_CONFIGURED'
         | 'media_generation_unavailable';
@@ -1356,9 +1549,9 @@ export type ServerError =
     }[];
     /** The version there is now. */
     version?: number;
-    /** From the request. */
+    /** The id from the request. */
     requestId?: string | number;
-    /** From the request, in the spelling of the chat's frames. */
+    /** The id from the request, in the spelling of the chat's frames. */
     request_id?: string | number;
     /** The run. */
     runId?: string | number;
@@ -1371,15 +1564,15 @@ export type ServerError =
 export type ServerChunk =
   | ChatEvent & {
     type: 'chunk';
-    /** Empty. */
+    /** Always empty. */
     content: string;
-    /** True. */
+    /** Always true. */
     done: true;
     /** The call that the subtask is; null for the conversation itself. */
     parent_id: string | null;
-    /** How deep the subtask is nested. */
+    /** The nesting depth of the subtask. */
     depth: number;
-    /** How it ended. */
+    /** The final status. */
     status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   }
   | {
@@ -1390,25 +1583,21 @@ export type ServerChunk =
     turn_id: string;
     /** The call that the subtask is; null for the conversation itself. */
     parent_id: string | null;
-    /** How deep the subtask is nested. */
+    /** The nesting depth of the subtask. */
     depth: number;
     /** The model call. */
     call_id: string;
-    /** The words. */
+    /** The text. */
     content: string;
-    /** Where in the answer they stand, in bytes. */
-    offset?: number;
-    /** True when the model thinks them: they are no part of the answer. */
+    /** The position of the words in the answer, or in the model's reasoning, in bytes. */
+    offset: number;
+    /** True when they are reasoning and no part of the answer. */
     thinking?: true;
     /** The number of the frame they follow. */
     chat_seq: number;
-  } & ({
-    offset: number;
-  } | {
-    thinking: true;
-  });
+  };
 
-/** What the turn used. */
+/** The usage of the turn. */
 export type ServerCostSummary = ChatEvent & {
   type: 'cost_summary';
   /** US dollars, when every model has a price. */
@@ -1425,7 +1614,7 @@ export type ServerCostSummary = ChatEvent & {
   tool_calls: number;
   /** Subtasks. */
   subtasks: number;
-  /** Time of work. */
+  /** The time of work. */
   wall_ms: number;
   /** The same for each model. */
   by_model: {
@@ -1455,22 +1644,29 @@ export interface ServerToken {
   taskIndex: number;
   /** The role of the agent. */
   agentRole: string;
-  /** What the agent works on. */
+  /** The description of the task. */
   taskDescription: string;
-  /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+  /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
   turnId: string;
-  /** The words. */
+  /** The index of the item that the task is done for, from 0. */
+  item?: number;
+  /** The round of its group, from 0. */
+  round?: number;
+  /** The text. */
   token: string;
+  /** The position of the text in the answer, in bytes. Whoever joins while a model answers gets all of it so
+  far, from 0. */
+  offset: number;
   /** When they came. */
   sentAt: string;
 }
 
-/** How far a call is. */
+/** The progress of a call. */
 export type ServerToolProgress = {
   type: 'tool_progress';
-  /** A word for it. */
+  /** The progress as one word. */
   status?: string;
-  /** A sentence for it. */
+  /** The progress as a sentence. */
   message?: string;
   /** The part that is done, in percent. */
   percentComplete?: number;
@@ -1486,10 +1682,14 @@ export type ServerToolProgress = {
     taskIndex: number;
     /** The role of the agent. */
     agentRole: string;
-    /** What the agent works on. */
+    /** The description of the task. */
     taskDescription: string;
-    /** The place of the task or subtask in the run, such as `2` or `2.0.1`. */
+    /** The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1. */
     turnId: string;
+    /** The index of the item that the task is done for, from 0. */
+    item?: number;
+    /** The round of its group, from 0. */
+    round?: number;
     /** The call. */
     callId: string;
     /** The tool. */
@@ -1502,7 +1702,7 @@ export type ServerToolProgress = {
     turn_id: string;
     /** The call that the subtask is; null for the conversation itself. */
     parent_id: string | null;
-    /** How deep the subtask is nested. */
+    /** The nesting depth of the subtask. */
     depth: number;
     /** The call. */
     tool_call_id: string;
@@ -1510,12 +1710,12 @@ export type ServerToolProgress = {
     name: string;
   });
 
-/** What came of a run; it follows the last event. */
+/** The result of a run; it follows the last event. */
 export interface ServerRunResult {
   type: 'run_result';
   /** The run. */
   runId: string;
-  /** How it ended. */
+  /** The final status. */
   status: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   /** The outputs of its tasks, in the order in which they completed. */
   outputs: {
@@ -1523,18 +1723,18 @@ export interface ServerRunResult {
     taskName: string;
     /** The output. */
     output: string;
-    /** How long the task took. */
+    /** The duration of the task. */
     durationMs: number;
     /** The output as data, when the task has a schema. */
     parsedOutput?: unknown;
-    /** The output was cut at the output limit and taken all the same. */
+    /** Whether the output was cut at the output limit and accepted as it is. */
     truncated?: boolean;
     /** The task ended in the run that this one goes on from. */
     inherited?: true;
   }[];
-  /** How long it took. */
+  /** The duration of the run. */
   durationMs: number;
-  /** What it used. */
+  /** The usage of the run. */
   metrics: {
     totalTokens: number;
     totalToolCalls: number;
@@ -1546,7 +1746,7 @@ export interface ServerRunResult {
     subtasks: number;
     llmLatencyMs: number;
     toolExecutionTimeMs: number;
-    /** Money, in dollars. */
+    /** The cost, in dollars. */
     costEstimate?: {
       inputCost: number;
       outputCost: number;
@@ -1554,15 +1754,15 @@ export interface ServerRunResult {
     /** Models without a price, when the cost is not known. */
     unpriced?: string[];
   };
-  /** What came out of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed. */
+  /** The output of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed. */
   output: string | null;
   /** `output` as data, when its task has a schema. */
   parsedOutput?: unknown;
-  /** Why it failed. */
+  /** The reason why it failed. */
   error?: string;
 }
 
-/** The first frame: where everything stands. */
+/** The first frame: the current state. */
 export interface ServerHello {
   type: 'hello';
   /** The id of the newest run's execution. */
@@ -1575,30 +1775,30 @@ export interface ServerHello {
   realm: string | null;
   /** The version of Consort. */
   version: string;
-  /** What others may use. */
+  /** The capabilities that others may use. */
   sharedCapabilities: {
-    /** Unique in its ensemble. */
+    /** The name, unique in its ensemble. */
     name: string;
-    /** What it does, for the model. */
+    /** The description for the model. */
     description: string;
     /** Tool or task. */
     type: 'TASK' | 'TOOL';
-    /** What it is about. */
+    /** Words that it is found by. */
     tags: string[];
-    /** What its input must look like; absent: a text. */
+    /** The JSON Schema of its input; absent: the input is a text. */
     schema?: unknown;
-    /** Which version of it this is. */
+    /** The version. */
     version?: string;
-    /** What doing it twice would mean; absent: it must not be done twice. */
+    /** The effect of doing it twice; absent: it must not be done twice. */
     effect?: 'read' | 'idempotent' | 'once';
-    /** How long it may take. */
+    /** The time it may take. */
     timeoutMs?: number;
   }[];
-  /** How often it says that it is there. */
+  /** The interval at which it reports that it is alive. */
   leaseMs: number;
-  /** Bytes of one frame that is read here. */
+  /** The size of the largest frame that is accepted here, in bytes. */
   maxFrameBytes: number;
-  /** Something was left out. */
+  /** Whether something was left out. */
   truncated?: boolean;
   /** Frames of the newest runs, in the order of their events. */
   snapshotTrace: ServerFrame[];
@@ -1614,51 +1814,51 @@ export interface ServerHello {
 /** The server is there. */
 export interface ServerHeartbeat {
   type: 'heartbeat';
-  /** Its clock. */
+  /** The time of the server's clock. */
   serverTimeMs: number;
 }
 
 /** The answer to `ping`. */
 export interface ServerPong {
   type: 'pong';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
 }
 
-/** The key holds. */
+/** The key was accepted. */
 export interface ServerAuthAck {
   type: 'auth_ack';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
   /** The name of the key. */
   name: string;
 }
 
-/** What will be shown. */
+/** The subscription that holds from now on. */
 export interface ServerSubscribeAck {
   type: 'subscribe_ack';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
   /** The types of frames; `*` is all of them. */
   events: string[];
-  /** Of this run only. */
+  /** Only frames of this run. */
   runId?: string;
 }
 
-/** What became of `run_request`. */
+/** The answer to `run_request`. */
 export interface ServerRunAck {
   type: 'run_ack';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
-  /** The run; one there was no room for has a name, and nothing else. */
+  /** The id of the run; one for which there was no room has an id and nothing else. */
   runId?: string;
-  /** Whether it was taken. */
+  /** Whether it was accepted. */
   status: 'ACCEPTED' | 'REJECTED';
-  /** Nothing was to be run: what would be. */
+  /** Whether it was a dry run: nothing was started. */
   dryRun?: boolean;
-  /** How many tasks it has. */
+  /** The number of tasks. */
   tasks: number;
-  /** In which order its tasks run. */
+  /** The order of its tasks. */
   workflow?: 'SEQUENTIAL' | 'PARALLEL' | 'HIERARCHICAL';
   /** The tasks that would run. */
   resolvedTasks?: {
@@ -1669,24 +1869,41 @@ export interface ServerRunAck {
     model: string;
     tools: string[];
     context: string[];
+    /** The condition under which it would run. */
+    when?: string;
+    /** The list of items for each of which it would run. */
+    forEach?: string;
+    /** The group it is in. */
+    group?: string;
   }[];
-  /** What was overlooked in the request. */
+  /** The parts of the request that were ignored. */
   warnings?: string[];
-  /** Why it was not taken, for programs. */
+  /** The reason why it was not accepted, for programs. */
   error?:
+    | 'ANSWER_FAILED'
     | 'APPROVAL_NOT_FOUND'
+    | 'APPROVAL_PENDING'
     | 'APPROVAL_RESOLVED'
+    | 'ATTACHMENT_NOT_FOUND'
+    | 'ATTACHMENT_USED'
     | 'BAD_REQUEST'
+    | 'BUDGET_EXCEEDED'
+    | 'CANCELLED'
     | 'CIRCULAR_DEPENDENCY'
     | 'COLLECTION_EXISTS'
     | 'COLLECTION_NOT_FOUND'
     | 'CONCURRENCY_LIMIT'
     | 'CONFLICT'
+    | 'DELIVERY_NOT_FOUND'
+    | 'DOCUMENT_NOT_FOUND'
     | 'DRAINING'
+    | 'EXPRESSION_FAILED'
     | 'FORBIDDEN'
     | 'GRANT_NOT_FOUND'
+    | 'HOOK_NOT_FOUND'
     | 'IDEMPOTENCY_CONFLICT'
     | 'INTERNAL_ERROR'
+    | 'INVALID_EXPRESSION'
     | 'INVALID_INPUT'
     | 'INVALID_MODEL'
     | 'INVALID_SCHEMA'
@@ -1695,6 +1912,8 @@ export interface ServerRunAck {
     | 'LIMIT_REACHED'
     | 'METHOD_NOT_ALLOWED'
     | 'MISSING_INPUT'
+    | 'MODEL_CANNOT_SEE'
+    | 'MODEL_NOT_FOUND'
     | 'NOTHING_TO_CONTINUE'
     | 'NOT_CONFIGURED'
     | 'NOT_FOUND'
@@ -1702,6 +1921,8 @@ export interface ServerRunAck {
     | 'PAYLOAD_TOO_LARGE'
     | 'PRECONDITION_FAILED'
     | 'PRECONDITION_REQUIRED'
+    | 'PREVIOUS_RESPONSE_NOT_FOUND'
+    | 'QUOTA_EXCEEDED'
     | 'REJECTED_TOO_OFTEN'
     | 'REQUEST_TIMEOUT'
     | 'REVIEW_NOT_FOUND'
@@ -1709,6 +1930,7 @@ export interface ServerRunAck {
     | 'RUN_ACTIVE'
     | 'RUN_COMPLETED'
     | 'RUN_NOT_FOUND'
+    | 'SCHEDULE_NOT_FOUND'
     | 'STARTING'
     | 'STORAGE_DAMAGED'
     | 'STORAGE_UNAVAILABLE'
@@ -1716,20 +1938,22 @@ export interface ServerRunAck {
     | 'THREAD_BUSY'
     | 'THREAD_NOT_FOUND'
     | 'TOOL_NOT_FOUND'
+    | 'TOO_MANY_REFUSALS'
     | 'TURN_NOT_RUNNING'
     | 'UNAUTHORIZED'
     | 'UNAVAILABLE'
     | 'UNSUPPORTED_MEDIA_TYPE'
     | 'VERSION_NOT_FOUND'
+    | 'WEBHOOK_NOT_FOUND'
     | 'WORKFLOW_NOT_FOUND'
     | 'media_generation_unavailable';
-  /** Why it was not taken, for people. */
+  /** The reason why it was not accepted, for people. */
   message?: string;
   /** When to try again; also the header `Retry-After`. */
   retryAfterMs?: number;
-  /** Where the run stands, when that is why. */
+  /** The status of the run, when it is the reason. */
   runStatus?: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
-  /** What was decided before. */
+  /** The decision that was made before. */
   decision?: string;
   /** The turn that runs. */
   turnId?: string;
@@ -1740,10 +1964,12 @@ export interface ServerRunAck {
       | 'BAD_REQUEST'
       | 'INVALID_TOOL'
       | 'INVALID_MODEL'
+      | 'MODEL_CANNOT_SEE'
       | 'INVALID_TASK_OVERRIDE'
       | 'CIRCULAR_DEPENDENCY'
       | 'MISSING_INPUT'
       | 'INVALID_SCHEMA'
+      | 'INVALID_EXPRESSION'
       | 'TEMPLATE_TOO_LARGE'
       | 'NOT_CONFIGURED'
       | 'media_generation_unavailable';
@@ -1755,14 +1981,14 @@ export interface ServerRunAck {
   version?: number;
 }
 
-/** What became of `run_control`. */
+/** The answer to `run_control`. */
 export type ServerRunControlAck = {
   type: 'run_control_ack';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
   /** The run. */
   runId: string;
-  /** What was asked of it. */
+  /** The action that was asked for. */
   action: string;
 } & (
   | {
@@ -1770,15 +1996,17 @@ export type ServerRunControlAck = {
     model: string;
     /** The alias of the one it asked before. */
     previousModel?: string;
-    /** It holds. */
+    /** The change is applied. */
     status: 'APPLIED';
   }
   | {
-    /** What became of it. */
+    /** The result. */
     status:
       | 'CANCELLING'
       | 'PAUSED'
       | 'RESUMED'
+      | 'GIVEN_UP'
+      | 'RAISED'
       | 'NOT_FOUND'
       | 'REJECTED'
       | 'INVALID_MODEL'
@@ -1791,27 +2019,27 @@ export type ServerRunControlAck = {
 /** The answer to `state_query`, as over HTTP. */
 export interface ServerStateResponse {
   type: 'state_response';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
-  /** What HTTP answers. */
+  /** The body of the HTTP answer. */
   data: Record<string, unknown>;
 }
 
-/** The decision holds. */
+/** The decision was accepted. */
 export interface ServerReviewDecisionAck {
   type: 'review_decision_ack';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
   reviewId: string;
   decision: string;
-  /** Something that holds from now on. */
+  /** The status of a change that is applied. */
   status: 'APPLIED';
 }
 
-/** What became of `directive`. */
+/** The answer to `directive`. */
 export type ServerDirectiveAck = {
   type: 'directive_ack';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
 } & (
   | {
@@ -1823,21 +2051,32 @@ export type ServerDirectiveAck = {
   | {
     /** It was not given. */
     status: 'REJECTED';
-    /** Why, for programs. */
+    /** The reason, for programs. */
     error:
+      | 'ANSWER_FAILED'
       | 'APPROVAL_NOT_FOUND'
+      | 'APPROVAL_PENDING'
       | 'APPROVAL_RESOLVED'
+      | 'ATTACHMENT_NOT_FOUND'
+      | 'ATTACHMENT_USED'
       | 'BAD_REQUEST'
+      | 'BUDGET_EXCEEDED'
+      | 'CANCELLED'
       | 'CIRCULAR_DEPENDENCY'
       | 'COLLECTION_EXISTS'
       | 'COLLECTION_NOT_FOUND'
       | 'CONCURRENCY_LIMIT'
       | 'CONFLICT'
+      | 'DELIVERY_NOT_FOUND'
+      | 'DOCUMENT_NOT_FOUND'
       | 'DRAINING'
+      | 'EXPRESSION_FAILED'
       | 'FORBIDDEN'
       | 'GRANT_NOT_FOUND'
+      | 'HOOK_NOT_FOUND'
       | 'IDEMPOTENCY_CONFLICT'
       | 'INTERNAL_ERROR'
+      | 'INVALID_EXPRESSION'
       | 'INVALID_INPUT'
       | 'INVALID_MODEL'
       | 'INVALID_SCHEMA'
@@ -1846,6 +2085,8 @@ export type ServerDirectiveAck = {
       | 'LIMIT_REACHED'
       | 'METHOD_NOT_ALLOWED'
       | 'MISSING_INPUT'
+      | 'MODEL_CANNOT_SEE'
+      | 'MODEL_NOT_FOUND'
       | 'NOTHING_TO_CONTINUE'
       | 'NOT_CONFIGURED'
       | 'NOT_FOUND'
@@ -1853,6 +2094,8 @@ export type ServerDirectiveAck = {
       | 'PAYLOAD_TOO_LARGE'
       | 'PRECONDITION_FAILED'
       | 'PRECONDITION_REQUIRED'
+      | 'PREVIOUS_RESPONSE_NOT_FOUND'
+      | 'QUOTA_EXCEEDED'
       | 'REJECTED_TOO_OFTEN'
       | 'REQUEST_TIMEOUT'
       | 'REVIEW_NOT_FOUND'
@@ -1860,6 +2103,7 @@ export type ServerDirectiveAck = {
       | 'RUN_ACTIVE'
       | 'RUN_COMPLETED'
       | 'RUN_NOT_FOUND'
+      | 'SCHEDULE_NOT_FOUND'
       | 'STARTING'
       | 'STORAGE_DAMAGED'
       | 'STORAGE_UNAVAILABLE'
@@ -1867,51 +2111,53 @@ export type ServerDirectiveAck = {
       | 'THREAD_BUSY'
       | 'THREAD_NOT_FOUND'
       | 'TOOL_NOT_FOUND'
+      | 'TOO_MANY_REFUSALS'
       | 'TURN_NOT_RUNNING'
       | 'UNAUTHORIZED'
       | 'UNAVAILABLE'
       | 'UNSUPPORTED_MEDIA_TYPE'
       | 'VERSION_NOT_FOUND'
+      | 'WEBHOOK_NOT_FOUND'
       | 'WORKFLOW_NOT_FOUND'
       | 'media_generation_unavailable';
-    /** Why, for people. */
+    /** The reason, for people. */
     message: string;
     /** There is none. */
     directiveId: null;
   });
 
-/** What is shared. */
+/** The shared capabilities. */
 export interface ServerCapabilityResponse {
   type: 'capability_response';
-  /** From the request. */
+  /** The id from the request. */
   requestId?: string | number;
   /** The ensemble that shares it. */
   ensemble: string;
-  /** What matches. */
+  /** The capabilities that match. */
   capabilities: {
-    /** Unique in its ensemble. */
+    /** The name, unique in its ensemble. */
     name: string;
-    /** What it does, for the model. */
+    /** The description for the model. */
     description: string;
     /** Tool or task. */
     type: 'TASK' | 'TOOL';
-    /** What it is about. */
+    /** Words that it is found by. */
     tags: string[];
-    /** What its input must look like; absent: a text. */
+    /** The JSON Schema of its input; absent: the input is a text. */
     schema?: unknown;
-    /** Which version of it this is. */
+    /** The version. */
     version?: string;
-    /** What doing it twice would mean; absent: it must not be done twice. */
+    /** The effect of doing it twice; absent: it must not be done twice. */
     effect?: 'read' | 'idempotent' | 'once';
-    /** How long it may take. */
+    /** The time it may take. */
     timeoutMs?: number;
   }[];
 }
 
-/** A message was taken. */
+/** A message was accepted. */
 export interface ServerChatAck {
   type: 'chat_ack';
-  /** From the request. */
+  /** The id from the request. */
   request_id?: string | number;
   /** The thread. */
   thread_id: string;
@@ -1919,14 +2165,16 @@ export interface ServerChatAck {
   turn_id: string;
   /** The number of its first frame, when it has begun. */
   seq?: number;
-  /** How many go before it, when it waits. */
+  /** The number of messages before it in the queue, when it waits. */
   queue_position?: number;
+  /** The parts of the message that were ignored. */
+  warnings?: string[];
 }
 
 /** A turn will stop. */
 export interface ServerChatStopped {
   type: 'chat_stopped';
-  /** From the request. */
+  /** The id from the request. */
   request_id?: string | number;
   /** The thread. */
   thread_id: string;
@@ -1934,10 +2182,10 @@ export interface ServerChatStopped {
   turn_id: string;
 }
 
-/** What follows are the missed frames. */
+/** The missed frames follow. */
 export interface ServerChatResumed {
   type: 'chat_resumed';
-  /** From the request. */
+  /** The id from the request. */
   request_id?: string | number;
   /** The thread. */
   thread_id: string;
@@ -1952,7 +2200,7 @@ export interface ServerChatResumed {
 /** The turns that run. */
 export interface ServerChatTurns {
   type: 'chat_turns';
-  /** Each with where it stands. */
+  /** The turns, each with its status. */
   turns: {
     /** Its thread. */
     thread_id: string;
@@ -1965,252 +2213,252 @@ export interface ServerChatTurns {
   }[];
 }
 
-/** What may be done without asking. */
+/** The permission mode of a thread. */
 export interface ServerPermissionMode {
   type: 'permission_mode';
-  /** From the request. */
+  /** The id from the request. */
   request_id?: string | number;
   /** The thread. */
   thread_id: string;
-  /** What holds from now on. */
+  /** The mode that holds from now on. */
   permission_mode: 'plan' | 'default' | 'auto';
 }
 
-/** The answer holds. */
+/** The answer was accepted. */
 export interface ServerToolApprovalAck {
   type: 'tool_approval_ack';
-  /** From the request. */
+  /** The id from the request. */
   request_id?: string | number;
-  /** What was asked. */
+  /** The id of the question. */
   approval_id: string;
   /** The answer. */
   decision: string;
-  /** It holds. */
+  /** The change is applied. */
   status: 'APPLIED';
 }
 
 /** The tools are known. */
 export interface ServerUiManifestAck {
   type: 'ui_manifest_ack';
-  /** From the request. */
+  /** The id from the request. */
   request_id?: string | number;
   /** Their names. */
   tools: string[];
 }
 
-/** Do a shared task. */
+/** Request a shared task. */
 export interface ServerTaskRequest {
   type: 'task_request';
-  /** Unique to this intent: the same one is never done twice. */
+  /** The id of the request, unique to this intent: the same request is never done twice. */
   requestId: string;
-  /** Who asks. */
+  /** The name of the ensemble that asks. */
   from: string;
-  /** Which task. */
+  /** The name of the task. */
   task: string;
-  /** What it is to know. */
+  /** Context for the task. */
   context?: string;
-  /** What it goes before. */
+  /** The priority in the queue. */
   priority?: 'LOW' | 'NORMAL' | 'HIGH' | 'CRITICAL';
-  /** How long the asker waits. */
+  /** The time the asker waits. */
   deadline?: string | number;
-  /** Where the answer goes. */
+  /** The destination of the answer. */
   delivery?: {
-    /** How: only `WEBSOCKET`, the link itself, is offered here. */
+    /** The method: only `WEBSOCKET`, the link itself, is offered here. */
     method: string;
-    /** Where to. */
+    /** The address. */
     address?: string;
   };
   /** The trace this belongs to. */
   traceContext?: {
-    /** The span that asks. */
+    /** The span of the request. */
     traceparent: string;
-    /** What vendors add to it. */
+    /** The additions of vendors. */
     tracestate?: string;
   };
-  /** Whether an earlier answer will do. */
+  /** Whether an earlier answer may be used. */
   cachePolicy?: 'USE_CACHED' | 'FORCE_FRESH';
-  /** What earlier answers are kept under. */
+  /** The key under which earlier answers are kept. */
   cacheKey?: string;
-  /** How long the answer may be kept. */
+  /** The time for which the answer may be kept. */
   maxAge?: string | number;
   /** The ensembles it came through, the first one first. */
   ancestors?: string[];
-  /** How many more ensembles it may pass through. */
+  /** The number of further ensembles it may pass through. */
   hops?: number;
-  /** What it may use. */
+  /** The amounts it may use. */
   budget?: {
     /** Tokens, read and written. */
     tokens?: number;
-    /** Money, in billionths of a dollar. */
+    /** The cost, in billionths of a dollar. */
     costNanoUsd?: number;
   };
-  /** Whether it was sent before: what is not known is then not begun. */
+  /** Whether it was sent before: then it is not begun if it is not known. */
   resumed?: boolean;
 }
 
 /** Call a shared tool. */
 export interface ServerToolRequest {
   type: 'tool_request';
-  /** Unique to this intent: the same one is never done twice. */
+  /** The id of the request, unique to this intent: the same request is never done twice. */
   requestId: string;
-  /** Who asks. */
+  /** The name of the ensemble that asks. */
   from: string;
-  /** Which tool. */
+  /** The name of the tool. */
   tool: string;
-  /** What to call it with: a text, or an object that fits its schema. */
+  /** The input of the call: a text, or an object that fits its schema. */
   input?: unknown;
-  /** How long the asker waits. */
+  /** The time the asker waits. */
   deadline?: string | number;
   /** The trace this belongs to. */
   traceContext?: {
-    /** The span that asks. */
+    /** The span of the request. */
     traceparent: string;
-    /** What vendors add to it. */
+    /** The additions of vendors. */
     tracestate?: string;
   };
   /** The ensembles it came through, the first one first. */
   ancestors?: string[];
-  /** How many more ensembles it may pass through. */
+  /** The number of further ensembles it may pass through. */
   hops?: number;
-  /** What it may use. */
+  /** The amounts it may use. */
   budget?: {
     /** Tokens, read and written. */
     tokens?: number;
-    /** Money, in billionths of a dollar. */
+    /** The cost, in billionths of a dollar. */
     costNanoUsd?: number;
   };
-  /** Whether it was sent before: what is not known is then not begun. */
+  /** Whether it was sent before: then it is not begun if it is not known. */
   resumed?: boolean;
 }
 
-/** The work is not wanted any more. */
+/** Cancel a request. */
 export interface ServerRequestCancel {
   type: 'request_cancel';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
 }
 
-/** The work is taken on. */
+/** The request was accepted. */
 export interface ServerTaskAccepted {
   type: 'task_accepted';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** How many go before it. */
+  /** The number of requests before it in the queue. */
   queuePosition?: number;
-  /** How long it may take. */
+  /** The time it may take. */
   estimatedCompletion?: string | number;
 }
 
-/** How far the work is. */
+/** The progress of the work. */
 export interface ServerTaskProgress {
   type: 'task_progress';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** In a word. */
+  /** The progress as one word. */
   status?: string;
-  /** In a sentence. */
+  /** The progress as a sentence. */
   message?: string;
-  /** As a number, from 0 to 100. */
+  /** The progress in percent, from 0 to 100. */
   percentComplete?: number;
 }
 
-/** What came of the work. */
+/** The result of the work. */
 export interface ServerTaskResponse {
   type: 'task_response';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** How it ended. */
+  /** The final status. */
   status: 'COMPLETED' | 'FAILED' | 'REJECTED' | 'IN_PROGRESS';
-  /** What it gave. */
+  /** The result. */
   result?: string;
-  /** Why it gave nothing. */
+  /** The reason why there is no result. */
   error?: string;
-  /** How long it took. */
+  /** The duration. */
   durationMs?: number;
-  /** Whether it may have had an effect although it gave nothing. */
+  /** Whether it may have had an effect although there is no result. */
   unknown?: boolean;
-  /** What it used. */
+  /** The usage. */
   usage?: {
     /** Tokens read. */
     inputTokens: number;
     /** Tokens written. */
     outputTokens: number;
-    /** What reading cost, in billionths of a dollar. */
+    /** The cost of the input, in billionths of a dollar. */
     inputCostNanoUsd: number;
-    /** What writing cost. */
+    /** The cost of the output, in billionths of a dollar. */
     outputCostNanoUsd: number;
   };
 }
 
-/** What came of the work. */
+/** The result of the work. */
 export interface ServerToolResponse {
   type: 'tool_response';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** How it ended. */
+  /** The final status. */
   status: 'COMPLETED' | 'FAILED' | 'REJECTED' | 'IN_PROGRESS';
-  /** What it gave. */
+  /** The result. */
   result?: string;
-  /** Why it gave nothing. */
+  /** The reason why there is no result. */
   error?: string;
-  /** How long it took. */
+  /** The duration. */
   durationMs?: number;
-  /** Whether it may have had an effect although it gave nothing. */
+  /** Whether it may have had an effect although there is no result. */
   unknown?: boolean;
-  /** What it used. */
+  /** The usage. */
   usage?: {
     /** Tokens read. */
     inputTokens: number;
     /** Tokens written. */
     outputTokens: number;
-    /** What reading cost, in billionths of a dollar. */
+    /** The cost of the input, in billionths of a dollar. */
     inputCostNanoUsd: number;
-    /** What writing cost. */
+    /** The cost of the output, in billionths of a dollar. */
     outputCostNanoUsd: number;
   };
 }
 
-/** How busy an ensemble is. */
+/** The load of an ensemble. */
 export interface ServerCapacityUpdate {
   type: 'capacity_update';
-  /** Who. */
+  /** The name of the ensemble. */
   ensemble: string;
   /** The group it belongs to. */
   realm: string | null;
-  /** Whether it takes work on. */
+  /** Whether it accepts work. */
   status: 'available' | 'busy' | 'draining';
-  /** How much of what it can do at once is taken, from 0 to 1. */
+  /** The part of its capacity that is taken, from 0 to 1. */
   currentLoad: number;
-  /** How much it can do at once. */
+  /** The capacity: the number of requests it works on at the same time. */
   maxConcurrent: number;
   /** Whether ensembles of other realms may use it. */
   shareable: boolean;
 }
 
-/** Are you there? */
+/** Ask for a sign of life: the answer is `pong`. */
 export interface ClientPing {
   type: 'ping';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
 }
 
 /** A key, for those who cannot send a header; a second one, or one beside a header, is refused. */
 export interface ClientAuth {
   type: 'auth';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
   /** The key. */
   key: string;
 }
 
-/** What is to be shown. */
+/** Set the frames that are sent. */
 export interface ClientSubscribe {
   type: 'subscribe';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
   /** The types of frames; all when absent. */
   events?: string[] | null;
-  /** Of this run only. */
+  /** Only frames of this run. */
   runId?: string | null;
   /** The first event of the run that is wanted. */
   from?: number | null;
@@ -2219,48 +2467,52 @@ export interface ClientSubscribe {
 /** Start a run; the fields of `POST /api/runs`. */
 export interface ClientRunRequest {
   type: 'run_request';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
-  /** Values of template variables. */
-  inputs?: Record<string, string | number | boolean | null> | null;
+  /** Values of template variables, of any type. */
+  inputs?: Record<string, unknown> | null;
   /** Labels to find it by. */
   tags?: Record<string, string | number | boolean | null> | null;
   /** The tasks. */
   tasks?:
     | {
-      /** What to do; may have `{variables}`. */
-      description: string;
+      /** The work to do; may have `{variables}`. Needed, unless there is a `workflow`. */
+      description?: string | null;
+      /** Instead of a description: a saved workflow, by its id or its name, as a part of the run. */
+      workflow?: string | null;
+      /** Values of the workflow's inputs; strings may have `{variables}`. */
+      inputs?: Record<string, unknown> | null;
       /** Its name, unique in the run. */
       name?: string | null;
-      /** What the output should be. */
+      /** A description of the output. */
       expectedOutput?: string | null;
-      /** Who does it; derived from the description when absent. */
+      /** The agent that does it; derived from the description when absent. */
       agent?:
         | {
-          /** What it is. */
+          /** The role. */
           role: string;
-          /** What it wants; the description when absent. */
+          /** The goal; the description when absent. */
           goal?: string | null;
-          /** What it has done before. */
+          /** The background: the agent's experience. */
           background?: string | null;
           /** Whether it may hand work to the agents of other tasks. */
           allowDelegation?: boolean | null;
         }
         | null;
-      /** What else the agent should know. */
+      /** Further context for the agent. */
       additionalContext?: string | null;
-      /** An alias. */
+      /** The alias of the model. */
       model?: string | null;
-      /** How models answer. */
+      /** Options for the models' answers. */
       modelOptions?:
         | {
-          /** For models of Anthropic at most 1. */
+          /** The temperature; at most 1 for models of Anthropic. */
           temperature?: number | null;
-          /** The share of likely words that are chosen from. */
+          /** The share of the most likely tokens that are chosen from. */
           topP?: number | null;
-          /** Refused for models of Anthropic and over OpenAI's responses, which have none. */
+          /** The seed. Refused for models of Anthropic and over OpenAI's responses, which have none. */
           seed?: number | null;
-          /** How long a model thinks, as far as the provider has it. One of none, minimal, low, medium, high, xhigh, max, in any case. */
+          /** The amount of reasoning, for providers that have such an option. One of none, minimal, low, medium, high, xhigh, max, in any case. */
           reasoningEffort?: string | null;
         }
         | null;
@@ -2268,43 +2520,76 @@ export interface ClientRunRequest {
       tools?: string[] | null;
       /** Tasks whose output it reads, as `$name` or an index. */
       context?: string[] | null;
-      /** Rounds of model calls at most. */
+      /** The maximum number of rounds of model calls. */
       maxIterations?: number | string | null;
-      /** An answer cut at the output limit; continue when absent. One of continue, fail, accept, in any case. */
+      /** The treatment of an answer that is cut at the output limit; continue when absent. One of continue, fail, accept, in any case. */
       onTruncated?: string | null;
       /** A JSON Schema its output must fit. */
       outputSchema?: unknown;
-      /** Whether a person looks at its output, whatever `reviewPolicy` says. One of required, skip, in any case. */
+      /** Whether a person reviews its output, regardless of `reviewPolicy`. One of required, skip, in any case. */
       review?: string | null;
+      /** A condition in CEL; when it is false, the task is skipped. Tasks it names come first. */
+      when?: string | null;
+      /** A list in CEL: the task is done once for each item, and its output is the list of outputs. */
+      forEach?: string | null;
+      /** The maximum number of items; 100 when absent. */
+      maxItems?: number | string | null;
+      /** The number of items under way at the same time; 8 when absent. */
+      maxParallel?: number | string | null;
+      /** The ids of files that were uploaded to `/api/attachments`; may be `{variables}`. */
+      attachments?: string[] | null;
+    }[]
+    | null;
+  /** Groups of these tasks, which are skipped, repeated or fanned out together. */
+  groups?:
+    | {
+      /** Its name, unique among tasks and groups; it stands for the output of its last task. */
+      name: string;
+      /** The names of its tasks, in their order. */
+      tasks?: string[] | null;
+      /** A condition in CEL; when it is false, its tasks are skipped. */
+      when?: string | null;
+      /** A list in CEL: its tasks are done once for each item. */
+      forEach?: string | null;
+      /** The maximum number of items; 100 when absent. */
+      maxItems?: number | string | null;
+      /** The number of items under way at the same time; 8 when absent. */
+      maxParallel?: number | string | null;
+      /** A condition in CEL that ends the rounds of its tasks. */
+      repeatUntil?: string | null;
+      /** The maximum number of rounds; 5 when absent. */
+      maxRounds?: number | string | null;
+      /** The end of the group when the condition is still false after the last round; fail when absent. One of fail, accept, in any case. */
+      onMaxRounds?: string | null;
     }[]
     | null;
   /** Changes to configured tasks, by their names. */
   taskOverrides?:
     | Record<string, {
-      /** What to do. */
+      /** The work to do. */
       description?: string | null;
-      /** What the output should be. */
+      /** A description of the output. */
       expectedOutput?: string | null;
-      /** What else the agent should know. */
+      /** Further context for the agent. */
       additionalContext?: string | null;
-      /** An alias. */
+      /** The alias of the model. */
       model?: string | null;
-      /** How models answer. */
+      /** Options for the models' answers. */
       modelOptions?:
         | {
-          /** For models of Anthropic at most 1. */
+          /** The temperature; at most 1 for models of Anthropic. */
           temperature?: number | null;
-          /** The share of likely words that are chosen from. */
+          /** The share of the most likely tokens that are chosen from. */
           topP?: number | null;
-          /** Refused for models of Anthropic and over OpenAI's responses, which have none. */
+          /** The seed. Refused for models of Anthropic and over OpenAI's responses, which have none. */
           seed?: number | null;
-          /** How long a model thinks, as far as the provider has it. One of none, minimal, low, medium, high, xhigh, max, in any case. */
+          /** The amount of reasoning, for providers that have such an option. One of none, minimal, low, medium, high, xhigh, max, in any case. */
           reasoningEffort?: string | null;
         }
         | null;
-      /** Rounds of model calls at most. */
+      /** The maximum number of rounds of model calls. */
       maxIterations?: number | string | null;
-      /** An answer cut at the output limit. One of continue, fail, accept, in any case. */
+      /** The treatment of an answer that is cut at the output limit. One of continue, fail, accept, in any case. */
       onTruncated?: string | null;
       /** Changes to its tools. */
       tools?:
@@ -2317,7 +2602,7 @@ export interface ClientRunRequest {
         | null;
     }>
     | null;
-  /** How it is carried out. */
+  /** Settings for the execution of the run. */
   options?:
     | {
       /** Characters of a tool's output that a model reads; -1 for all. */
@@ -2326,139 +2611,151 @@ export interface ClientRunRequest {
       toolLogTruncateLength?: number | null;
       /** The order of the tasks. One of SEQUENTIAL, PARALLEL, HIERARCHICAL, in any case. */
       workflow?: string | null;
-      /** Whether the log of the server tells what happens. */
+      /** Whether prompts, replies and calls are written to the server's log. */
       verbose?: boolean | null;
-      /** Whose output a person looks at. One of NEVER, AFTER_EVERY_TASK, AFTER_LAST_TASK, in any case. */
+      /** The tasks whose output a person reviews. One of NEVER, AFTER_EVERY_TASK, AFTER_LAST_TASK, in any case. */
       reviewPolicy?: string | null;
-      /** What ends a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written, reviews that a task demands wait for a person. One of CONTINUE, EXIT_EARLY, FAIL, in any case. */
+      /** The end of a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written, reviews that a task demands wait for a person. One of CONTINUE, EXIT_EARLY, FAIL, in any case. */
       onTimeout?: string | null;
-      /** What an exported trace holds. One of OFF, STANDARD, FULL, DETAILED, in any case. */
+      /** The content of an exported trace. One of OFF, STANDARD, FULL, DETAILED, in any case. */
       captureMode?: string | null;
+      /** The urgency among runs that wait for a slot; `NORMAL` if absent. One of LOW, NORMAL, HIGH, CRITICAL, in any case. */
+      priority?: string | null;
     }
     | null;
-  /** How models answer. */
+  /** Options for the models' answers. */
   modelOptions?:
     | {
-      /** For models of Anthropic at most 1. */
+      /** The temperature; at most 1 for models of Anthropic. */
       temperature?: number | null;
-      /** The share of likely words that are chosen from. */
+      /** The share of the most likely tokens that are chosen from. */
       topP?: number | null;
-      /** Refused for models of Anthropic and over OpenAI's responses, which have none. */
+      /** The seed. Refused for models of Anthropic and over OpenAI's responses, which have none. */
       seed?: number | null;
-      /** How long a model thinks, as far as the provider has it. One of none, minimal, low, medium, high, xhigh, max, in any case. */
+      /** The amount of reasoning, for providers that have such an option. One of none, minimal, low, medium, high, xhigh, max, in any case. */
       reasoningEffort?: string | null;
     }
     | null;
-  /** Only say what would run. */
+  /** The ids of files that were uploaded to `/api/attachments`, for every task without its own. */
+  attachments?: string[] | null;
+  /** Whether to only report what would run. */
   dryRun?: boolean | null;
 }
 
 /** Steer a run. */
 export interface ClientRunControl {
   type: 'run_control';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
   /** The run. */
   runId: string;
-  /** What is asked of it. One of cancel, switch_model, pause, resume, in any case. */
+  /** The action. One of cancel, switch_model, give_up, raise_budget, pause, resume, in any case. */
   action: string;
   /** The alias to switch to. */
   model?: string | null;
-  /** How soon it is cancelled; after_task when absent. One of after_task, after_iteration, now, in any case. */
+  /** The task whose model calls are given up, or the role of its agent; all when absent. */
+  task?: string | null;
+  maxTotalSubtasks?: number | null;
+  maxTotalLlmCalls?: number | null;
+  maxTotalToolCalls?: number | null;
+  maxWallClockMs?: number | null;
+  maxTotalTokens?: number | null;
+  maxCostUsd?: number | null;
+  /** The point at which it is cancelled; after_task when absent. One of after_task, after_iteration, now, in any case. */
   mode?: string | null;
 }
 
 /** Decide a review; the fields of `POST /api/reviews/{id}`. */
 export interface ClientReviewDecision {
   type: 'review_decision';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
   /** The review. */
   reviewId: string;
-  /** APPROVE is CONTINUE. One of CONTINUE, APPROVE, EDIT, EXIT_EARLY, REJECT, in any case. */
+  /** The decision; APPROVE is the same as CONTINUE. One of CONTINUE, APPROVE, EDIT, EXIT_EARLY, REJECT, in any case. */
   decision: string;
-  /** Needed by EDIT. */
+  /** The new output; required for EDIT. */
   revisedOutput?: string | null;
-  /** Needed by REJECT. */
+  /** The feedback; required for REJECT. */
   feedback?: string | null;
 }
 
-/** Say something to the agents, or choose a tier of models. */
+/** Send a directive to the agents, or choose a tier of models. */
 export interface ClientDirective {
   type: 'directive';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
   /** The run; all that are under way when absent. */
   runId?: string | null;
-  /** What is said. */
+  /** The text. */
   content?: string | null;
   /** The ensemble, or a role or a task of it. */
   to?: string | null;
-  /** A role or a task; everybody when absent. */
+  /** The role or the task it is for; all when absent. */
   target?: string | null;
-  /** Who says it; where keys are needed the key's name is, and this is `onBehalfOf`. */
+  /** The author. Where keys are needed the author is the name of the key, and this counts as `onBehalfOf`. */
   from?: string | null;
-  /** In whose name it is said. */
+  /** The person in whose name it is said. */
   onBehalfOf?: string | null;
-  /** How important it is; NORMAL when absent. One of LOW, NORMAL, HIGH, in any case. */
+  /** The importance; NORMAL when absent. One of LOW, NORMAL, HIGH, in any case. */
   priority?: string | null;
-  /** How long it matters, as in `PT10M`. */
+  /** The time for which it holds, as in `PT10M`. */
   ttl?: string | null;
-  /** SET_MODEL_TIER, to choose a tier instead of saying something. */
+  /** SET_MODEL_TIER, to choose a tier instead of sending a text. */
   action?: string | null;
   /** The tier. One of PRIMARY, FALLBACK, in any case. */
   value?: string | null;
 }
 
-/** Ask where things stand. */
+/** Ask for the state of runs or of the server. */
 export interface ClientStateQuery {
   type: 'state_query';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
-  /** What is asked about. One of runs, run_detail, capabilities, in any case. */
+  /** The subject of the question. One of runs, run_detail, capabilities, in any case. */
   query: string;
   /** The run, of run_detail. */
   runId?: string | null;
   /** The runs wanted, as in the query of `GET /api/runs`. */
   filter?:
     | {
-      /** Where they stand. */
+      /** The status of the runs. */
       status?: string | number | (string | number)[] | null;
       /** `key:value`, or `key` with any value; all given ones must match. */
       tag?: string | number | (string | number)[] | null;
-      /** How many at most. */
+      /** The maximum number of runs. */
       limit?: string | number | (string | number)[] | null;
-      /** How many to pass over. */
+      /** The number of runs to skip. */
       offset?: string | number | (string | number)[] | null;
     }
     | null;
 }
 
-/** Who shares what? */
+/** Ask for shared capabilities. */
 export interface ClientCapabilityQuery {
   type: 'capability_query';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   requestId?: string | number | null;
-  /** Of this name. */
+  /** Only capabilities of this name. */
   capabilityName?: string | null;
-  /** The same. */
+  /** Another name of `capabilityName`. */
   toolName?: string | null;
-  /** With this tag. */
+  /** Only capabilities with this tag. */
   tag?: string | null;
-  /** TASK or TOOL. */
+  /** Only capabilities of this kind: TASK or TOOL. */
   capabilityType?: string | null;
 }
 
-/** Say something; the fields of `POST /api/threads/{id}/messages`. */
+/** Send a message; the fields of `POST /api/threads/{id}/messages`. */
 export interface ClientChatMessage {
   type: 'chat_message';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
   /** The thread; a new one when absent. */
   thread_id?: string | null;
-  /** The words. */
+  /** The text. */
   content: string;
-  /** The alias to ask. */
+  /** The alias of the model. */
   model?: string | null;
   /** `{kind: "editor", workflowId}`: the workflow that is open. */
   chat_context?: Record<string, unknown> | string | null;
@@ -2466,20 +2763,22 @@ export interface ClientChatMessage {
   workflow_target?: string | null;
   /** The workflow that answers, or is open. */
   workflow_id?: string | null;
-  /** Collections to look the answer up in. */
+  /** The collections that are searched for the answer. */
   collections?: string[] | null;
-  /** Whether what is known of the user may be recalled and added to. */
+  /** The ids of files that were uploaded to `/api/attachments`, at most 20. */
+  attachments?: string[] | null;
+  /** Whether facts about the user may be recalled and new ones stored. */
   memory_enabled?: boolean | null;
-  /** What may be done without asking. */
+  /** The permission mode: the calls that may be made without asking. */
   permission_mode?: 'plan' | 'default' | 'auto' | null;
-  /** What to do while another turn runs. */
+  /** The effect of the message while another turn runs. */
   if_busy?: 'interrupt' | 'reject' | 'queue' | null;
 }
 
 /** Go on with the last answer, which was cut. */
 export interface ClientChatContinue {
   type: 'chat_continue';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
   /** The thread. */
   thread_id: string;
@@ -2488,7 +2787,7 @@ export interface ClientChatContinue {
 /** Stop the turn that runs. */
 export interface ClientChatStop {
   type: 'chat_stop';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
   /** The thread. */
   thread_id: string;
@@ -2497,7 +2796,7 @@ export interface ClientChatStop {
 /** Follow a thread. */
 export interface ClientChatSubscribe {
   type: 'chat_subscribe';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
   /** The thread. */
   thread_id: string;
@@ -2505,59 +2804,61 @@ export interface ClientChatSubscribe {
   last_seq?: number | null;
 }
 
-/** Which turns run? */
+/** Ask for the turns that run. */
 export interface ClientChatTurns {
   type: 'chat_turns';
 }
 
-/** What may be done without asking. */
+/** Set the permission mode of a thread. */
 export interface ClientSetPermissionMode {
   type: 'set_permission_mode';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
   /** The thread. */
   thread_id: string;
-  /** What is to hold. */
+  /** The new mode. */
   permission_mode?: 'plan' | 'default' | 'auto' | null;
-  /** The same. */
+  /** Another name of `permission_mode`. */
   mode?: 'plan' | 'default' | 'auto' | null;
 }
 
 /** Allow a call, or not. */
 export interface ClientToolApprovalResponse {
   type: 'tool_approval_response';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
-  /** What was asked. */
+  /** The id of the question. */
   approval_id: string;
   /** The answer. One of allow, allow_for_chat, deny, in any case. */
   decision: string;
+  /** The arguments to make the call with, in the place of the model's; only with `allow`. */
+  args?: Record<string, unknown> | null;
 }
 
 /** The tools a client offers. */
 export interface ClientUiManifest {
   type: 'ui_manifest';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
   /** The tools. */
   tools: {
     /** Its name. */
     name: string;
-    /** What it does, for the model. */
+    /** The description for the model. */
     description?: string | null;
     /** A JSON Schema. */
     parameters?: unknown;
   }[];
 }
 
-/** What came of a client's tool. */
+/** The result of a client's tool. */
 export interface ClientToolResult {
   type: 'tool_result';
-  /** Repeated in the answer. */
+  /** An id that is repeated in the answer. */
   request_id?: string | number | null;
   /** The call. */
   tool_call_id: string;
-  /** What it gave: a text, or anything else as JSON. */
+  /** The result: a text, or anything else as JSON. */
   result: unknown;
   /** The thread, if it is known. */
   thread_id?: string | null;
@@ -2565,238 +2866,238 @@ export interface ClientToolResult {
   is_error?: boolean | null;
 }
 
-/** What each side of a link says about itself first. */
+/** The first frame of each side of a link: it introduces itself. */
 export interface ClientPeerHello {
   type: 'peer_hello';
-  /** What it calls itself. */
+  /** The name of the ensemble. */
   ensemble: string;
   /** The group it belongs to. */
   realm?: string | null;
-  /** Which version of Consort it is. */
+  /** The version of Consort. */
   version?: string | null;
-  /** What others may use. */
+  /** The capabilities that others may use. */
   sharedCapabilities?: {
-    /** Unique in its ensemble. */
+    /** The name, unique in its ensemble. */
     name: string;
-    /** What it does, for the model. */
+    /** The description for the model. */
     description?: string;
     /** Tool or task. */
     type: 'TASK' | 'TOOL';
-    /** What it is about. */
+    /** Words that it is found by. */
     tags?: string[];
-    /** What its input must look like; absent: a text. */
+    /** The JSON Schema of its input; absent: the input is a text. */
     schema?: unknown;
-    /** Which version of it this is. */
+    /** The version. */
     version?: string | null;
-    /** What doing it twice would mean; absent: it must not be done twice. */
+    /** The effect of doing it twice; absent: it must not be done twice. */
     effect?: 'read' | 'idempotent' | 'once' | null;
-    /** How long it may take. */
+    /** The time it may take. */
     timeoutMs?: number | null;
   }[];
-  /** How often it says that it is there. */
+  /** The interval at which it reports that it is alive. */
   leaseMs?: number | null;
-  /** Bytes of one frame that it takes. */
+  /** The size of the largest frame that it accepts, in bytes. */
   maxFrameBytes?: number | null;
 }
 
-/** Do a shared task. */
+/** Request a shared task. */
 export interface ClientTaskRequest {
   type: 'task_request';
-  /** Unique to this intent: the same one is never done twice. */
+  /** The id of the request, unique to this intent: the same request is never done twice. */
   requestId: string;
-  /** Who asks. */
+  /** The name of the ensemble that asks. */
   from: string;
-  /** Which task. */
+  /** The name of the task. */
   task: string;
-  /** What it is to know. */
+  /** Context for the task. */
   context?: string | null;
-  /** What it goes before. */
+  /** The priority in the queue. */
   priority?: 'LOW' | 'NORMAL' | 'HIGH' | 'CRITICAL' | null;
-  /** How long the asker waits. */
+  /** The time the asker waits. */
   deadline?: string | number | null;
-  /** Where the answer goes. */
+  /** The destination of the answer. */
   delivery?:
     | {
-      /** How: only `WEBSOCKET`, the link itself, is offered here. */
+      /** The method: only `WEBSOCKET`, the link itself, is offered here. */
       method: string;
-      /** Where to. */
+      /** The address. */
       address?: string | null;
     }
     | null;
   /** The trace this belongs to. */
   traceContext?:
     | {
-      /** The span that asks. */
+      /** The span of the request. */
       traceparent: string;
-      /** What vendors add to it. */
+      /** The additions of vendors. */
       tracestate?: string | null;
     }
     | null;
-  /** Whether an earlier answer will do. */
+  /** Whether an earlier answer may be used. */
   cachePolicy?: 'USE_CACHED' | 'FORCE_FRESH' | null;
-  /** What earlier answers are kept under. */
+  /** The key under which earlier answers are kept. */
   cacheKey?: string | null;
-  /** How long the answer may be kept. */
+  /** The time for which the answer may be kept. */
   maxAge?: string | number | null;
   /** The ensembles it came through, the first one first. */
   ancestors?: string[];
-  /** How many more ensembles it may pass through. */
+  /** The number of further ensembles it may pass through. */
   hops?: number | null;
-  /** What it may use. */
+  /** The amounts it may use. */
   budget?:
     | {
       /** Tokens, read and written. */
       tokens?: number | null;
-      /** Money, in billionths of a dollar. */
+      /** The cost, in billionths of a dollar. */
       costNanoUsd?: number | null;
     }
     | null;
-  /** Whether it was sent before: what is not known is then not begun. */
+  /** Whether it was sent before: then it is not begun if it is not known. */
   resumed?: boolean;
 }
 
 /** Call a shared tool. */
 export interface ClientToolRequest {
   type: 'tool_request';
-  /** Unique to this intent: the same one is never done twice. */
+  /** The id of the request, unique to this intent: the same request is never done twice. */
   requestId: string;
-  /** Who asks. */
+  /** The name of the ensemble that asks. */
   from: string;
-  /** Which tool. */
+  /** The name of the tool. */
   tool: string;
-  /** What to call it with: a text, or an object that fits its schema. */
+  /** The input of the call: a text, or an object that fits its schema. */
   input?: unknown;
-  /** How long the asker waits. */
+  /** The time the asker waits. */
   deadline?: string | number | null;
   /** The trace this belongs to. */
   traceContext?:
     | {
-      /** The span that asks. */
+      /** The span of the request. */
       traceparent: string;
-      /** What vendors add to it. */
+      /** The additions of vendors. */
       tracestate?: string | null;
     }
     | null;
   /** The ensembles it came through, the first one first. */
   ancestors?: string[];
-  /** How many more ensembles it may pass through. */
+  /** The number of further ensembles it may pass through. */
   hops?: number | null;
-  /** What it may use. */
+  /** The amounts it may use. */
   budget?:
     | {
       /** Tokens, read and written. */
       tokens?: number | null;
-      /** Money, in billionths of a dollar. */
+      /** The cost, in billionths of a dollar. */
       costNanoUsd?: number | null;
     }
     | null;
-  /** Whether it was sent before: what is not known is then not begun. */
+  /** Whether it was sent before: then it is not begun if it is not known. */
   resumed?: boolean;
 }
 
-/** The work is not wanted any more. */
+/** Cancel a request. */
 export interface ClientRequestCancel {
   type: 'request_cancel';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
 }
 
-/** The work is taken on. */
+/** The request was accepted. */
 export interface ClientTaskAccepted {
   type: 'task_accepted';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** How many go before it. */
+  /** The number of requests before it in the queue. */
   queuePosition?: number | null;
-  /** How long it may take. */
+  /** The time it may take. */
   estimatedCompletion?: string | number | null;
 }
 
-/** How far the work is. */
+/** The progress of the work. */
 export interface ClientTaskProgress {
   type: 'task_progress';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** In a word. */
+  /** The progress as one word. */
   status?: string | null;
-  /** In a sentence. */
+  /** The progress as a sentence. */
   message?: string | null;
-  /** As a number, from 0 to 100. */
+  /** The progress in percent, from 0 to 100. */
   percentComplete?: number | null;
 }
 
-/** What came of the work. */
+/** The result of the work. */
 export interface ClientTaskResponse {
   type: 'task_response';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** How it ended. */
+  /** The final status. */
   status: 'COMPLETED' | 'FAILED' | 'REJECTED' | 'IN_PROGRESS';
-  /** What it gave. */
+  /** The result. */
   result?: string | null;
-  /** Why it gave nothing. */
+  /** The reason why there is no result. */
   error?: string | null;
-  /** How long it took. */
+  /** The duration. */
   durationMs?: number | null;
-  /** Whether it may have had an effect although it gave nothing. */
+  /** Whether it may have had an effect although there is no result. */
   unknown?: boolean;
-  /** What it used. */
+  /** The usage. */
   usage?:
     | {
       /** Tokens read. */
       inputTokens?: number;
       /** Tokens written. */
       outputTokens?: number;
-      /** What reading cost, in billionths of a dollar. */
+      /** The cost of the input, in billionths of a dollar. */
       inputCostNanoUsd?: number;
-      /** What writing cost. */
+      /** The cost of the output, in billionths of a dollar. */
       outputCostNanoUsd?: number;
     }
     | null;
 }
 
-/** What came of the work. */
+/** The result of the work. */
 export interface ClientToolResponse {
   type: 'tool_response';
-  /** Which request. */
+  /** The id of the request. */
   requestId: string;
-  /** How it ended. */
+  /** The final status. */
   status: 'COMPLETED' | 'FAILED' | 'REJECTED' | 'IN_PROGRESS';
-  /** What it gave. */
+  /** The result. */
   result?: string | null;
-  /** Why it gave nothing. */
+  /** The reason why there is no result. */
   error?: string | null;
-  /** How long it took. */
+  /** The duration. */
   durationMs?: number | null;
-  /** Whether it may have had an effect although it gave nothing. */
+  /** Whether it may have had an effect although there is no result. */
   unknown?: boolean;
-  /** What it used. */
+  /** The usage. */
   usage?:
     | {
       /** Tokens read. */
       inputTokens?: number;
       /** Tokens written. */
       outputTokens?: number;
-      /** What reading cost, in billionths of a dollar. */
+      /** The cost of the input, in billionths of a dollar. */
       inputCostNanoUsd?: number;
-      /** What writing cost. */
+      /** The cost of the output, in billionths of a dollar. */
       outputCostNanoUsd?: number;
     }
     | null;
 }
 
-/** How busy an ensemble is. */
+/** The load of an ensemble. */
 export interface ClientCapacityUpdate {
   type: 'capacity_update';
-  /** Who. */
+  /** The name of the ensemble. */
   ensemble: string;
   /** The group it belongs to. */
   realm?: string | null;
-  /** Whether it takes work on. */
+  /** Whether it accepts work. */
   status: 'available' | 'busy' | 'draining';
-  /** How much of what it can do at once is taken, from 0 to 1. */
+  /** The part of its capacity that is taken, from 0 to 1. */
   currentLoad: number;
-  /** How much it can do at once. */
+  /** The capacity: the number of requests it works on at the same time. */
   maxConcurrent: number;
   /** Whether ensembles of other realms may use it. */
   shareable: boolean;

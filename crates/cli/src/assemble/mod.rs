@@ -1,6 +1,7 @@
 //! From a configuration to the library's builder, which puts everything
 //! together; and a request compiled against what the file names (`plan`).
 
+mod cluster;
 mod mcp;
 mod models;
 mod plan;
@@ -14,20 +15,27 @@ use consort_chat::Chats;
 use consort_core::compile::Compiled;
 use consort_core::dynamic::NETWORK;
 use consort_core::own_tool::OwnTool;
+use consort_log::cluster::{JoinError, Joined};
 use consort_models::OptionsError;
 use consort_runtime::engine::Engine;
 use consort_server::Server;
 use consort_tools::{self as tool, HttpToolError, Toolbox};
 
+pub(crate) use self::cluster::{Known, join};
 pub(crate) use self::mcp::{START_MAX, connect, warnings};
-use self::models::{embedder, model};
+use self::models::embedder;
+pub(crate) use self::models::model;
 use self::plan::ensemble;
 pub(crate) use self::plan::plan;
-pub(crate) use self::tools::tools;
+pub(crate) use self::tools::{sandbox, tools};
 use crate::config::{self, Builtin, Config, Share, ShareKind};
 
 /// The time that sending the last spans of a process may take.
 const FLUSH_MAX: Duration = Duration::from_secs(5);
+
+/// The hint when a folder cannot be used.
+pub(crate) const NOT_KEPT: &str =
+    "nothing can be kept (several commands can use one folder while `consort serve` does)";
 
 /// The storage of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +57,11 @@ pub(crate) enum Error {
         /// The reason.
         reason: String,
     },
+    /// The command works in this process, and everything is kept in a database that servers share.
+    #[error(
+        "cluster.url: servers share this database, and a command of its own cannot work on it: start one with `consort serve` and give its address with --url"
+    )]
+    Shared,
     /// An entry of the file that the library refuses.
     #[error(transparent)]
     Refused(consort::Error),
@@ -66,6 +79,14 @@ pub(crate) enum Error {
         /// The reason.
         reason: String,
     },
+    /// An OpenAPI document.
+    #[error("{key}: {reason}")]
+    OpenApi {
+        /// The key of the file.
+        key: String,
+        /// The reason.
+        reason: String,
+    },
     /// An MCP server's entry.
     #[error(transparent)]
     Mcp(#[from] tool::mcp::Error),
@@ -80,6 +101,9 @@ pub(crate) enum Error {
         /// The reason.
         reason: String,
     },
+    /// The nodes that share a database.
+    #[error(transparent)]
+    Cluster(#[from] JoinError),
     /// The machine has no working HTTP client.
     #[error("no HTTP client: {0}")]
     Client(String),
@@ -100,9 +124,11 @@ pub(crate) struct Surroundings {
     pub(crate) tools: Toolbox,
     /// The delay between tokens of the demo model.
     pub(crate) pace: Duration,
+    /// The nodes that this one is one of.
+    pub(crate) known: Known,
 }
 
-/// The engine for one run, with the models it may ask.
+/// Builds the engine for one run, with the models it may ask.
 pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: &Surroundings) -> Result<Engine, Error> {
     let used = config.models.iter().filter(|model| run.models.contains_key(&model.info.alias));
     Ok(with_models(builder(config, store, with)?, used, with.pace).build()?.engine().clone())
@@ -121,15 +147,17 @@ pub(crate) fn chats(config: &Config, store: &Store, with: &Surroundings) -> Resu
     Ok(host(config, store, with)?.chats()?)
 }
 
-/// A server over everything the configuration names, for this machine alone.
+/// Builds a server over everything the configuration names, for this machine alone.
 pub(crate) fn server(config: &Config, store: &Store, with: &Surroundings) -> Result<Server, Error> {
     let server = host(config, store, with)?.direct(config.tools.direct.iter().copied());
-    Ok(server.drain_timeout(config.server.drain_timeout).unbound()?)
+    let server = server.drain_timeout(config.server.drain_timeout).unbound()?;
+    Ok(Server { push_reach: tools::reach(config), ..server })
 }
 
-/// Everything the configuration says about serving.
+/// Creates the builder of a server with all settings of the configuration.
 fn host(config: &Config, store: &Store, with: &Surroundings) -> Result<ServerBuilder, Error> {
-    let (server, chat) = (&config.server, &config.chat);
+    let server = &config.server;
+    let chat = &config.chat;
     let builder = with_models(builder(config, store, with)?, config.models.iter(), with.pace)
         .max_concurrent_runs(server.max_concurrent_runs, server.max_queued_runs)
         .max_retained_runs(server.max_retained_completed_runs)
@@ -138,20 +166,29 @@ fn host(config: &Config, store: &Store, with: &Surroundings) -> Result<ServerBui
     let builder = server.trace_dir.iter().fold(builder, |builder, folder| builder.trace_dir(folder));
     let providers = chat.mcp.iter().cloned().chain([NETWORK.to_owned()]);
     let host = shared(config, with, builder).build()?.server();
+    let host = config.schedules.iter().cloned().fold(host, ServerBuilder::schedule);
+    let host = config.webhooks.iter().cloned().fold(host, ServerBuilder::webhook);
+    let host = config.hooks.iter().cloned().fold(host, ServerBuilder::hook);
     let host = host.chat(chat.rules.clone()).detach_grace(chat.detach_grace).chat_providers(providers);
+    let host = config.openai.aux_model.iter().fold(host, |host, alias| host.aux_model(alias));
     Ok(tools::workspace(config)?.into_iter().fold(host, ServerBuilder::chat_workspace))
 }
 
-/// What every ensemble of this configuration is made of.
+/// Creates the builder that every ensemble of this configuration begins with.
 fn builder(config: &Config, store: &Store, with: &Surroundings) -> Result<EnsembleBuilder, Error> {
     let builder = Ensemble::builder()
         .template(ensemble(config))
         .toolbox(&with.tools)
         .cancel_grace(config.server.cancel_grace)
         .network(config.network.options.clone());
-    let builder = match store {
-        Store::Memory => builder,
-        Store::Folder(folder) => builder.keep_in_folder(folder),
+    let builder = match (store, &with.known) {
+        (Store::Memory, _) => builder,
+        (Store::Folder(folder), Known::Among(joined)) => builder.keep_shared(Joined::clone(joined), folder),
+        (Store::Folder(folder), Known::Alone(identity)) => builder.keep_in_folder(folder).known_as(identity.clone()),
+        (Store::Folder(_), Known::Unknown) if config.cluster.shared.is_some() => {
+            return Err(Error::Shared);
+        }
+        (Store::Folder(folder), Known::Unknown) => builder.keep_in_folder(folder),
     };
     let rate = config.template.as_ref().and_then(|template| template.rate);
     let builder = rate.into_iter().fold(builder, EnsembleBuilder::rate);
@@ -169,7 +206,7 @@ fn shared(config: &Config, with: &Surroundings, builder: EnsembleBuilder) -> Ens
             let own = [OwnTool::HumanInput, OwnTool::SearchCollections].map(OwnTool::name);
             with.tools.get(&share.target).is_some() || own.contains(&share.target.as_str())
         }
-        ShareKind::Task => true,
+        ShareKind::Task | ShareKind::Workflow => true,
     };
     let shares = config.template.iter().flat_map(|template| &template.shares).filter(is_there);
     shares.fold(builder, |builder, share| {
@@ -177,6 +214,7 @@ fn shared(config: &Config, with: &Surroundings, builder: EnsembleBuilder) -> Ens
         let builder = match share.kind {
             ShareKind::Tool => builder.share_tool_as(&share.name, &share.target, tags),
             ShareKind::Task => builder.share_task_as(&share.name, &share.target, tags),
+            ShareKind::Workflow => builder.share_workflow_as(&share.name, &share.target),
         };
         builder.share_owner(&share.name, &share.owner)
     })
@@ -209,7 +247,12 @@ mod tests {
     }
 
     fn build(config: &Config, run: &Compiled) -> Result<Engine, Error> {
-        engine(config, run, &Store::Memory, &Surroundings { tools: tools(config)?, pace: Duration::ZERO })
+        engine(
+            config,
+            run,
+            &Store::Memory,
+            &Surroundings { tools: tools(config)?, pace: Duration::ZERO, known: Known::Unknown },
+        )
     }
 
     fn said(mistakes: Vec<Mistake>) -> Vec<String> {

@@ -9,8 +9,8 @@ use consort_models::{DemoModel, Embedder, Provider};
 use super::Error;
 use crate::config::{self, Config};
 
-/// A model as the library takes it; `pace` is how fast the demo speaks.
-pub(super) fn model(model: &config::Model, pace: Duration) -> Model {
+/// Returns a model as the library takes it; `pace` is the delay between tokens of the demo.
+pub(crate) fn model(model: &config::Model, pace: Duration) -> Model {
     let made = if model.provider == Provider::Demo {
         Model::from(DemoModel::default().paced(pace))
     } else {

@@ -4,25 +4,36 @@ use std::path::Path;
 
 use consort_http::outbound::{OutboundOptions, Reach};
 use consort_tools::mcp::Transport;
-use consort_tools::{self as tool, HttpTool, Means, Pipeline, Step, Toolbox, Workspace};
+use consort_tools::openapi::{ApiTool, OpenApiError};
+use consort_tools::{self as tool, HttpTool, Means, Pipeline, RunCommand, Sandbox, Step, Toolbox, Workspace};
 
 use super::Error;
-use crate::config::{self, Config};
+use crate::config::{self, Builtin, Config};
 
 /// Returns every tool that agents can call, except those that a run executes itself.
 pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {
-    let means = means(config)?;
+    let sandbox = sandbox(config);
+    let means = Means { sandbox: sandbox.clone().ok(), ..means(config)? };
     let mut toolbox = Toolbox::default();
     for builtin in &config.tools.builtin {
         if let Some(tool) = builtin.build(&means)? {
             toolbox = toolbox.with(tool)?;
         }
     }
-    if !config.tools.http.is_empty() {
+    if let (Some(options), Some(workspace)) = (&config.tools.run_command, &means.workspace) {
+        match &sandbox {
+            Ok(sandbox) => toolbox = toolbox.with(RunCommand::new(workspace, sandbox, options.clone()))?,
+            Err(reason) => tracing::warn!(%reason, "there is no run_command: no sandbox works here"),
+        }
+    }
+    if !config.tools.http.is_empty() || !config.tools.openapi.is_empty() {
         let client = tool::http_client()?;
         for tool in &config.tools.http {
             let made = HttpTool::new(client.clone(), tool.info.clone(), tool.endpoint.clone());
             toolbox = toolbox.with(made)?;
+        }
+        for tool in operations(config)? {
+            toolbox = toolbox.with(HttpTool::new(client.clone(), tool.info, tool.endpoint))?;
         }
     }
     // Each comes after its steps.
@@ -31,6 +42,26 @@ pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {
         toolbox = toolbox.with(made)?;
     }
     Ok(toolbox)
+}
+
+/// Finds a sandbox for the tools that need one, or returns the reason why there is none.
+pub(crate) fn sandbox(config: &Config) -> Result<Sandbox, String> {
+    let is_needed = config.tools.run_command.is_some() || config.tools.builtin.contains(&Builtin::Git);
+    if is_needed && config.server.workspace.is_some() { Sandbox::find() } else { Err("nothing needs one".to_owned()) }
+}
+
+/// Returns the tools of all OpenAPI documents, fetching those that are at an address.
+fn operations(config: &Config) -> Result<Vec<ApiTool>, Error> {
+    let mut all = Vec::new();
+    for api in &config.tools.openapi {
+        let wrong = |error: OpenApiError| Error::OpenApi { key: api.key(&error.key()), reason: error.to_string() };
+        let offered = api.tools().map_err(wrong)?;
+        for reason in &offered.left_out {
+            tracing::warn!(api = api.options.name, "{reason}");
+        }
+        all.extend(offered.tools);
+    }
+    Ok(all)
 }
 
 /// Creates a tool from others in the toolbox.
@@ -56,20 +87,26 @@ fn guarded(folder: &Path, config: &Config) -> Vec<String> {
         Transport::Http { .. } => Vec::new(),
     });
     let inside = |path: std::path::PathBuf| {
-        let (path, folder) = (path.canonicalize().ok()?, folder.canonicalize().ok()?);
+        let path = path.canonicalize().ok()?;
+        let folder = folder.canonicalize().ok()?;
         let name = path.is_file().then(|| path.file_name()).flatten()?;
         path.starts_with(folder).then(|| name.to_string_lossy().into_owned())
     };
     config.sources.iter().cloned().chain(programs).filter_map(inside).collect()
 }
 
-/// Returns what the built-in tools of a configuration are built with.
+/// Returns the addresses that a model or a client may name.
+pub(super) fn reach(config: &Config) -> Reach {
+    if config.tools.allow_private_addresses { Reach::Everything } else { Reach::Public }
+}
+
+/// Returns the parts that the built-in tools of a configuration are built with.
 fn means(config: &Config) -> Result<Means, Error> {
-    let reach = if config.tools.allow_private_addresses { Reach::Everything } else { Reach::Public };
     Ok(Means {
-        outbound: OutboundOptions { reach, ..OutboundOptions::default() },
+        outbound: OutboundOptions { reach: reach(config), ..OutboundOptions::default() },
         search: config.tools.web_search.clone(),
         workspace: workspace(config)?,
+        sandbox: None,
     })
 }
 

@@ -23,7 +23,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 const AWAY_MAX: Duration = Duration::from_secs(30);
 /// The time that a connection may be silent: servers send a keep-alive much more often.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// Maximal bytes of one event; the largest holds a whole conversation.
+/// The maximum number of bytes of one event; the largest holds a whole conversation.
 const EVENT_MAX: usize = 64 * 1024 * 1024;
 
 /// Something received while a run is followed.
@@ -78,7 +78,7 @@ impl Source {
         }
     }
 
-    /// Whether this is the last event. A thread goes on after a turn, which ends with the
+    /// Returns whether this is the last event. A thread goes on after a turn, which ends with the
     /// only chunk that is stored.
     fn is_last(&self, id: Option<Seq>, kind: &str) -> bool {
         match self {
@@ -165,7 +165,8 @@ impl Events {
     async fn again(&mut self) -> Result<Heard, Failure> {
         loop {
             let absence = self.absence.get_or_insert(Absence { since: Instant::now(), wait: WAIT_FIRST });
-            let (since, wait) = (absence.since, absence.wait);
+            let since = absence.since;
+            let wait = absence.wait;
             absence.wait = (wait * 2).min(WAIT_MAX);
             sleep(wait).await;
             match self.connect().await {

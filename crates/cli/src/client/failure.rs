@@ -6,6 +6,7 @@ use std::error::Error;
 use reqwest::StatusCode;
 use serde_json::Value;
 
+use super::ids::Unclear;
 use crate::exit::Exit;
 use crate::show::words::one_line;
 
@@ -43,6 +44,9 @@ pub(crate) enum Failure {
         /// The unexpected part of its response.
         reason: String,
     },
+    /// The typed id does not stand for exactly one thing.
+    #[error(transparent)]
+    Unclear(#[from] Unclear),
 }
 
 impl Failure {
@@ -75,12 +79,12 @@ impl Failure {
         }
     }
 
-    /// Whether the same request may succeed a little later.
+    /// Returns whether the same request may succeed a little later.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             Failure::Unreachable { .. } => true,
             Failure::Refused { status, .. } => status.is_server_error(),
-            Failure::Strange { .. } => false,
+            Failure::Strange { .. } | Failure::Unclear(_) => false,
         }
     }
 
@@ -88,7 +92,8 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Failure::Unreachable { .. } => Exit::Unreachable,
-            Failure::Refused { .. } | Failure::Strange { .. } => Exit::Failed,
+            Failure::Unclear(Unclear::Ambiguous { .. } | Unclear::TooMany(..)) => Exit::Usage,
+            Failure::Unclear(Unclear::Nothing(_)) | Failure::Refused { .. } | Failure::Strange { .. } => Exit::Failed,
         }
     }
 }

@@ -1,14 +1,19 @@
 //! The control API from a terminal: a [`Call`] is a request as a value, and
 //! [`Client::send`] returns its response. `target` holds the server options, `failure`
-//! the errors, [`events`] follows a run.
+//! the errors, [`ids`] the ids as people type them; [`events`] follows a run, `socket`
+//! tells that something changed.
 
 pub(crate) mod events;
 mod failure;
+pub(crate) mod ids;
+mod mcp;
 pub(crate) mod received;
+mod socket;
 mod target;
 
 use std::time::Duration;
 
+use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 use url::Url;
@@ -33,7 +38,25 @@ pub(crate) struct Call {
     method: Method,
     path: Vec<String>,
     query: Vec<(&'static str, String)>,
-    body: Option<Value>,
+    body: Option<Body>,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, PartialEq)]
+enum Body {
+    Json(Value),
+    File(Upload),
+}
+
+/// A file to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Upload {
+    /// The media type.
+    pub(crate) kind: String,
+    /// The name, without a folder.
+    pub(crate) name: String,
+    /// The content.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Call {
@@ -44,12 +67,22 @@ impl Call {
 
     /// Creates a POST request to this path below `/api`.
     pub(crate) fn post(path: &[&str], body: Value) -> Call {
-        Call::new(Method::POST, path, Some(body))
+        Call::new(Method::POST, path, Some(Body::Json(body)))
     }
 
     /// Creates a PATCH request to this path below `/api`.
     pub(crate) fn patch(path: &[&str], body: Value) -> Call {
-        Call::new(Method::PATCH, path, Some(body))
+        Call::new(Method::PATCH, path, Some(Body::Json(body)))
+    }
+
+    /// Creates a POST request with a file to this path below `/api`.
+    pub(crate) fn post_file(path: &[&str], file: Upload) -> Call {
+        Call::new(Method::POST, path, Some(Body::File(file)))
+    }
+
+    /// Creates a PUT request with a file to this path below `/api`.
+    pub(crate) fn put_file(path: &[&str], file: Upload) -> Call {
+        Call::new(Method::PUT, path, Some(Body::File(file)))
     }
 
     /// Creates a DELETE request to this path below `/api`.
@@ -57,8 +90,13 @@ impl Call {
         Call::new(Method::DELETE, path, None)
     }
 
-    fn new(method: Method, path: &[&str], body: Option<Value>) -> Call {
+    fn new(method: Method, path: &[&str], body: Option<Body>) -> Call {
         Call { method, path: path.iter().map(|part| (*part).to_owned()).collect(), query: Vec::new(), body }
+    }
+
+    /// Returns the id that it is about, empty when it is about none.
+    pub(crate) fn id(&self) -> &str {
+        self.path.get(1).map(String::as_str).unwrap_or_default()
     }
 
     /// Adds a query parameter, if it has a value.
@@ -88,7 +126,14 @@ impl Client {
             request = request.bearer_auth(key);
         }
         match &call.body {
-            Some(body) => request.json(body),
+            Some(Body::Json(body)) => request.json(body),
+            Some(Body::File(Upload { kind, name, bytes })) => {
+                // Any name, also one that no header can hold: RFC 8187.
+                let encoded: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
+                let disposition = format!("attachment; filename*=UTF-8''{}", encoded.replace('+', "%20"));
+                let typed = request.header(CONTENT_TYPE, kind).header(CONTENT_DISPOSITION, disposition);
+                typed.body(bytes.clone())
+            }
             None => request,
         }
     }

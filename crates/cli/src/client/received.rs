@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    /// A frame of a stored event of a run, with these fields.
+    /// Creates a frame of a stored event of a run, with these fields.
     fn event(fields: &serde_json::Value) -> Frame {
         let mut frame = json!({ "runId": "run-1", "seq": 3, "at": "2026-03-15T10:30:00.000Z" });
         frame.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());

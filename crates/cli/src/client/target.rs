@@ -14,7 +14,7 @@ const URL_VARIABLE: &str = "CONSORT_URL";
 /// The variable that holds the key.
 const KEY_VARIABLE: &str = "CONSORT_API_KEY";
 
-/// What was typed.
+/// The options for the server, as typed.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct Target {
@@ -30,9 +30,14 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Creates a target for the server at this address, or for the usual one.
+    pub(crate) fn new(url: Option<String>, key: Option<String>) -> Target {
+        Target { url, key, json: false }
+    }
+
     /// Creates a target for the server at this address.
     pub(crate) fn at(url: &str, key: Option<&str>) -> Target {
-        Target { url: Some(url.to_owned()), key: key.map(str::to_owned), json: false }
+        Target::new(Some(url.to_owned()), key.map(str::to_owned))
     }
 
     /// Returns a client for it, or the mistake in the address.

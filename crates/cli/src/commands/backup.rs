@@ -6,13 +6,13 @@ use std::path::Path;
 use anyhow::Context;
 use consort_log::SqliteLog;
 
-use super::store::Place;
+use super::store::StoreOptions;
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 
 /// Copies a store to a file that does not exist yet.
-pub(crate) fn run(to: &Path, place: &Place, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+pub(crate) fn run(to: &Path, place: &StoreOptions, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     let folders = match place.find(env) {
         Ok(folders) => folders,
         Err(mistakes) => {
@@ -20,6 +20,11 @@ pub(crate) fn run(to: &Path, place: &Place, env: &Env<'_>, output: Output<'_>) -
             return Ok(Exit::Usage);
         }
     };
+    if folders.database.is_some() {
+        let advice = "pg_dump makes a copy of it, and `consort store copy` moves everything to a folder";
+        writeln!(output.err, "everything is kept in a PostgreSQL: {advice}")?;
+        return Ok(Exit::Usage);
+    }
     let from = consort::database(&folders.data);
     if !from.exists() {
         writeln!(output.err, "there is nothing to copy: {} does not exist", from.display())?;

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::client::{Call, Failure, Target};
+use crate::client::{Call, Client, Failure, Target};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
@@ -12,7 +12,7 @@ use crate::show::words::one_line;
 
 /// A response in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Printed {
     /// The text for the standard output.
     pub(crate) out: String,
     /// The text for the standard error.
@@ -21,15 +21,15 @@ pub(crate) struct Told {
     pub(crate) exit: Exit,
 }
 
-impl Told {
+impl Printed {
     /// Creates a text for the standard output only.
-    pub(crate) fn out(out: impl Into<String>) -> Told {
-        Told { out: out.into(), err: String::new(), exit: Exit::Done }
+    pub(crate) fn out(out: impl Into<String>) -> Printed {
+        Printed { out: out.into(), err: String::new(), exit: Exit::Done }
     }
 
     /// Creates one line for the standard output.
-    pub(crate) fn line(line: impl Into<String>) -> Told {
-        Told::out(line.into() + "\n")
+    pub(crate) fn line(line: impl Into<String>) -> Printed {
+        Printed::out(line.into() + "\n")
     }
 }
 
@@ -39,24 +39,27 @@ pub(crate) fn call(
     env: &Env<'_>,
     output: Output<'_>,
     call: &Call,
-    tell: impl FnOnce(Record<'_>, &Page) -> Told,
+    tell: impl FnOnce(Record<'_>, &Page) -> Printed,
 ) -> anyhow::Result<Exit> {
-    let client = match target.client(env) {
-        Ok(client) => client,
-        Err(mistake) => return wrong(output, &mistake),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let answer = match runtime.block_on(client.send(call)) {
-        Ok(answer) => answer,
-        Err(failure) => {
-            if let (Failure::Refused { body, .. }, true) = (&failure, target.json) {
-                output.out.json(body)?;
-            }
-            return Err(failure.into());
-        }
-    };
-    let read = client.read(&answer)?;
-    let told = tell(Record(&read), &page(output.out));
+    call_about(target, env, output, call, |_, answer, page| tell(answer, page))
+}
+
+/// Sends a request; `tell` puts its response in words and is also given the whole id that the request was about.
+pub(crate) fn call_about(
+    target: &Target,
+    env: &Env<'_>,
+    mut output: Output<'_>,
+    call: &Call,
+    tell: impl FnOnce(&str, Record<'_>, &Page) -> Printed,
+) -> anyhow::Result<Exit> {
+    let asked = ask(target, env, output.lend(), async |client| {
+        let call = client.whole(call).await?;
+        let answer = client.send(&call).await?;
+        let read = client.read(&answer)?;
+        Ok((call, answer, read))
+    });
+    let Some((call, answer, read)) = asked? else { return Ok(Exit::Usage) };
+    let told = tell(call.id(), Record(&read), &page(output.out));
     match (target.json, answer.as_str()) {
         (true, "") => {}
         (true, answer) => output.out.json(answer)?,
@@ -71,13 +74,37 @@ pub(crate) fn call(
     Ok(told.exit)
 }
 
+/// Asks a server; a mistake in its address is reported and returns nothing.
+pub(crate) fn ask<T>(
+    target: &Target,
+    env: &Env<'_>,
+    output: Output<'_>,
+    work: impl AsyncFnOnce(&Client) -> Result<T, Failure>,
+) -> anyhow::Result<Option<T>> {
+    let client = match target.client(env) {
+        Ok(client) => client,
+        Err(mistake) => return wrong(output, &mistake).map(|_| None),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime.block_on(work(&client)) {
+        Ok(asked) => Ok(Some(asked)),
+        Err(failure) => {
+            if let (Failure::Refused { body, .. }, true) = (&failure, target.json) {
+                output.out.json(body)?;
+            }
+            Err(failure.into())
+        }
+    }
+}
+
 /// Reports a mistake in the command line.
 pub(crate) fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
     writeln!(output.err, "{mistake}")?;
     Ok(Exit::Usage)
 }
 
-fn page(out: &Stream) -> Page {
+/// Returns the context in which a response is shown on this output.
+pub(crate) fn page(out: &Stream) -> Page {
     Page {
         now: u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default(),
         room: out.size().map(|(columns, _)| columns),

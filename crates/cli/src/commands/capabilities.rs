@@ -1,7 +1,7 @@
 //! `consort capabilities`: the choices that requests to a server have.
 
 use crate::client::{Call, Target};
-use crate::commands::call::{Told, call};
+use crate::commands::call::{Printed, call};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -13,7 +13,7 @@ pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow:
     call(target, env, output, &Call::get(&["capabilities"]), told)
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Told {
+fn told(answer: Record<'_>, page: &Page) -> Printed {
     let tables = [
         ("models", models(answer)),
         ("preconfiguredTasks", tasks(answer)),
@@ -24,7 +24,7 @@ fn told(answer: Record<'_>, page: &Page) -> Told {
     let filled = tables.iter().filter(|(list, _)| answer.list(list).next().is_some());
     let text = filled.map(|(_, table)| table.text(page.room)).collect::<Vec<_>>().join("\n");
     let err = if text.is_empty() { "nothing is configured there\n" } else { "" };
-    Told { err: err.to_owned(), ..Told::out(text) }
+    Printed { err: err.to_owned(), ..Printed::out(text) }
 }
 
 fn models(answer: Record<'_>) -> Table {

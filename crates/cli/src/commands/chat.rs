@@ -1,5 +1,6 @@
 //! `consort chat`: a conversation, in this process (`local`) or on a server.
-//! With a message, or something piped in, it is one turn.
+//! Where a server uses the same data folder, the conversation is there. With a message,
+//! or something piped in, it is one turn.
 
 mod local;
 
@@ -8,36 +9,40 @@ use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::client::Target;
+use crate::client::{Client, Target};
+use crate::commands::beside;
 use crate::commands::call::wrong;
-use crate::config::Env;
+use crate::config::{Config, Env};
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Output, Stream};
 use crate::show::screen::Look;
-use crate::talk::place::Place;
-use crate::talk::{Talk, Topic, Typist};
+use crate::talk::history::History;
+use crate::talk::place::ChatHost;
+use crate::talk::{Talk, Topic, Typist, files};
 use crate::terminal::Terminal;
+use crate::workers;
 
 const EXAMPLES: &str = "Examples:
   consort chat                          a conversation; /help says what can be typed
   consort chat \"What is 42 * 17?\"       one turn; the answer goes to stdout
+  consort chat \"Sum up @plan.pdf\"       with a file: a picture, a PDF, a DOCX file or a text
   git diff | consort chat > review.md   the same with what is piped in
   consort chat --thread ID --url http://127.0.0.1:7329";
 
-/// What was typed.
+/// The arguments, as typed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What to say; without it, what is piped in, else a conversation
+    /// The message; without it, the text that is piped in, else a conversation
     message: Option<String>,
     /// The configuration; default: ./consort.toml, else the built-in demo
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     config: Option<PathBuf>,
-    /// Talk to the server at this address; only if typed, whatever $CONSORT_URL says
+    /// Talk to the server at this address; $CONSORT_URL is not used here
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The server's API key; default: $CONSORT_API_KEY
-    #[arg(long, value_name = "KEY", requires = "url")]
+    /// The server's API key, where one has the conversation; default: $CONSORT_API_KEY
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// The conversation to go on with; default: a new one
     #[arg(long, value_name = "ID")]
@@ -56,7 +61,7 @@ pub(crate) struct Args {
 /// The message to send.
 enum Message {
     /// One message, and nothing more.
-    Once(String),
+    Once(String, Vec<PathBuf>),
     /// All messages that a person types.
     Conversation,
 }
@@ -72,25 +77,61 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     };
     let look = if args.json { Look::Frames } else { terminal.look };
     let typist = if terminal.person.is_some() && !args.json { Typist::Person } else { Typist::Nobody };
-    let topic = Topic { thread: args.thread.clone(), model: args.model.clone() };
+    let topic = Topic { thread: args.thread.clone(), model: args.model.clone(), history: History::find(env) };
     let session = Session { message, look, typist, topic };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = match &args.url {
-        Some(url) => match Target::at(url, args.key.as_deref()).client(env) {
-            Ok(client) => runtime.block_on(session.talk(Place::There(client), output)),
-            Err(mistake) => wrong(output, &mistake),
+    let runtime = workers::start()?;
+    let exit = match host(args, env) {
+        Ok(Host::Server(client)) => {
+            let url = format!(" --url {}", client.url());
+            runtime.block_on(session.talk(ChatHost::There(client), &url, output))
+        }
+        Ok(Host::Beside(client, told)) => match session.note(&told, output.err) {
+            // Whether the server runs or not, the folder is enough to find the thread again.
+            Ok(()) => runtime.block_on(session.talk(ChatHost::There(client), "", output)),
+            Err(error) => Err(error.into()),
         },
-        None => runtime.block_on(local::talk(session, args.config.as_deref(), env, output)),
+        Ok(Host::Here(config)) => {
+            runtime.block_on(local::talk(session, (*config, args.config.as_deref()), env, output))
+        }
+        Err(mistake) => wrong(output, &mistake),
     };
     // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
     exit
 }
 
+/// The host of a conversation, before anything is started.
+enum Host {
+    /// The server that was named.
+    Server(Client),
+    /// The server that uses the data folder, and the sentence that says so.
+    Beside(Client, String),
+    /// This process.
+    Here(Box<Config>),
+}
+
+/// Finds the host, or the mistake in what was typed.
+fn host(args: &Args, env: &Env<'_>) -> Result<Host, String> {
+    let client = |url: &str| Target::at(url, args.key.as_deref()).client(env);
+    if let Some(url) = &args.url {
+        return client(url).map(Host::Server);
+    }
+    let config = Config::find(args.config.as_deref(), env).map_err(|mistakes| mistakes.to_string())?;
+    match beside::server(&config.store) {
+        Some(url) => Ok(Host::Beside(client(&url)?, beside::told(&config.store, &url, "the conversation"))),
+        None if args.key.is_some() => Err(beside::needless_key(&config.store)),
+        None => Ok(Host::Here(Box::new(config))),
+    }
+}
+
 /// Returns the message, or the mistake in it.
 fn message(args: &Args, terminal: &Terminal) -> Result<Message, String> {
+    let mut files = Vec::new();
     let content = match &args.message {
-        Some(message) => message.clone(),
+        Some(message) => {
+            files = files::named(message)?;
+            message.clone()
+        }
         None if terminal.person.is_some() && !args.json => return Ok(Message::Conversation),
         None if stdin().is_terminal() => return Err("say what to ask: consort chat MESSAGE".to_owned()),
         None => {
@@ -101,7 +142,7 @@ fn message(args: &Args, terminal: &Terminal) -> Result<Message, String> {
     };
     match content.trim() {
         "" => Err("there is nothing to say: give a MESSAGE, or pipe one in".to_owned()),
-        content => Ok(Message::Once(content.to_owned())),
+        content => Ok(Message::Once(content.to_owned(), files)),
     }
 }
 
@@ -111,7 +152,8 @@ async fn ended(typist: Typist) -> io::Result<()> {
     if typist == Typist::Nobody {
         return std::future::pending().await;
     }
-    let (mut term, mut hangup) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    let mut term = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     tokio::select! {
         _told = term.recv() => {}
         _told = hangup.recv() => {}
@@ -128,13 +170,18 @@ struct Session {
 }
 
 impl Session {
-    async fn talk(self, place: Place, mut output: Output<'_>) -> anyhow::Result<Exit> {
-        let url = place.url().map(|url| format!(" --url {url}")).unwrap_or_default();
+    /// Prints a sentence for a person.
+    fn note(&self, words: &str, err: &mut Stream) -> io::Result<()> {
+        if self.look == Look::Frames { Ok(()) } else { writeln!(err, "{words}") }
+    }
+
+    /// Talks; `url` is the option that names the server again, if one must be named.
+    async fn talk(self, place: ChatHost, url: &str, mut output: Output<'_>) -> anyhow::Result<Exit> {
         let screen = output.lend();
         let mut talk = Talk::begin(place, self.topic, (self.look, self.typist), screen).await?;
         let talking = async {
             match &self.message {
-                Message::Once(content) => talk.once(content).await,
+                Message::Once(content, files) => talk.once(content, files.clone()).await,
                 Message::Conversation => talk.on().await,
             }
         };

@@ -1,23 +1,53 @@
 //! `consort check`: reports whether a configuration is valid.
 
+mod explain;
+
 use std::path::Path;
 
 use consort_tools::Toolbox;
+use consort_tools::openapi::OpenApiError;
 
 use crate::assemble;
-use crate::config::{Config, Env, FILE_NAME};
+use crate::config::{Config, Env, FILE_NAME, Spec};
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 
+/// The output for a configuration without mistakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Say {
+    /// That it has none.
+    Verdict,
+    /// That, and the ensemble as a graph.
+    Graph,
+}
+
+/// The schema of the configuration; a test makes it of the reader.
+const SCHEMA: &str = include_str!("../../../../schemas/consort.schema.json");
+
+/// Prints the schema of the configuration.
+pub(crate) fn schema(output: Output<'_>) -> anyhow::Result<Exit> {
+    write!(output.out, "{SCHEMA}")?;
+    Ok(Exit::Done)
+}
+
 /// Checks the file that was named, or the one that would be used.
-pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
+pub(crate) fn run(file: Option<&Path>, say: Say, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     match Config::find(file, env) {
         Ok(config) => {
             let name = match Config::file(file) {
                 Some(file) => file.display().to_string(),
                 None => format!("no {FILE_NAME}, so the built-in demo"),
             };
-            writeln!(output.out, "{name}: ok ({})", summary(&config))?;
+            let (operations, mistakes) = documents(&config, output.err)?;
+            if mistakes > 0 {
+                return Ok(Exit::Usage);
+            }
+            writeln!(output.out, "{name}: ok ({})", summary(&config, operations))?;
+            if say == Say::Graph {
+                let room = output.out.size().map(|(columns, _)| columns);
+                write!(output.out, "\n{}", explain::explain(&config, room))?;
+            }
+            programs(&config, output.err)?;
             call_on(&config, env, output.err)?;
             Ok(Exit::Done)
         }
@@ -26,6 +56,42 @@ pub(crate) fn run(file: Option<&Path>, env: &Env<'_>, output: Output<'_>) -> any
             Ok(Exit::Usage)
         }
     }
+}
+
+/// Fetches the OpenAPI documents that are at an address, and reports what is wrong with them and which
+/// operations are left out. Returns the number of tools they add, and the number of mistakes. One that
+/// cannot be fetched from here may be there later, so that is no mistake.
+fn documents(config: &Config, err: &mut Stream) -> anyhow::Result<(usize, usize)> {
+    let mut operations = 0;
+    let mut mistakes = 0;
+    for api in &config.tools.openapi {
+        match api.tools() {
+            Ok(offered) => {
+                for reason in &offered.left_out {
+                    writeln!(err, "warning: {}: {reason}", api.key("spec"))?;
+                }
+                operations += if matches!(api.spec, Spec::At(_)) { offered.tools.len() } else { 0 };
+            }
+            Err(error @ OpenApiError::Away(_)) => writeln!(err, "warning: {}: {error}", api.key("spec"))?,
+            Err(error) => {
+                mistakes += 1;
+                writeln!(err, "{}: {error}", api.key(&error.key()))?;
+            }
+        }
+    }
+    Ok((operations, mistakes))
+}
+
+/// Reports the programs that cannot be run from here. They may be installed later, so this is no mistake.
+fn programs(config: &Config, err: &mut Stream) -> anyhow::Result<()> {
+    let Some(options) = &config.tools.run_command else { return Ok(()) };
+    if let Err(reason) = assemble::sandbox(config) {
+        writeln!(err, "warning: tools.run_command: there is no such tool here: {reason}")?;
+    }
+    for program in options.programs.iter().filter(|program| options.found(program).is_none()) {
+        writeln!(err, "warning: tools.run_command.programs: there is no `{program}` on this machine")?;
+    }
+    Ok(())
 }
 
 /// Reports the MCP servers that cannot be reached from here, and their tools that
@@ -46,11 +112,11 @@ fn call_on(config: &Config, env: &Env<'_>, err: &mut Stream) -> anyhow::Result<(
     })
 }
 
-fn summary(config: &Config) -> String {
+fn summary(config: &Config, operations: usize) -> String {
     let tasks = config.template.as_ref().map_or(0, |template| template.ensemble.tasks.len());
     let mut parts = vec![
         counted(config.models.len(), "model"),
-        counted(config.tools.names().count(), "tool"),
+        counted(config.tools.names().count() + operations, "tool"),
         counted(tasks, "task"),
     ];
     if !config.mcp.is_empty() {
@@ -72,8 +138,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
         std::fs::write(&path, text).unwrap();
-        let (mut out, mut err) = (Stream::memory(Reader::Program), Stream::memory(Reader::Program));
-        let exit = run(Some(&path), &|_| None, Output { out: &mut out, err: &mut err }).unwrap();
+        let mut out = Stream::memory(Reader::Program);
+        let mut err = Stream::memory(Reader::Program);
+        let exit = run(Some(&path), Say::Verdict, &|_| None, Output { out: &mut out, err: &mut err }).unwrap();
         let shown = |stream: Stream| stream.text().replace(&format!("{}/", folder.path().display()), "");
         (exit, shown(out), shown(err))
     }

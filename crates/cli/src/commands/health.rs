@@ -1,12 +1,12 @@
 //! `consort health`: whether a server takes work, as an exit status for probes.
 
 use crate::client::{Call, Target};
-use crate::commands::call::{Told, call};
+use crate::commands::call::{Printed, call};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 
 /// Executes the command.
 pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-    call(target, env, output, &Call::get(&["health", "ready"]), |answer, _| Told::line(answer.line("status")))
+    call(target, env, output, &Call::get(&["health", "ready"]), |answer, _| Printed::line(answer.line("status")))
 }

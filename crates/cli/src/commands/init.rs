@@ -38,7 +38,8 @@ mod tests {
     use crate::output::{Reader, Stream};
 
     fn init(dir: &Path) -> (Exit, String) {
-        let (mut out, mut err) = (Stream::memory(Reader::Program), Stream::memory(Reader::Program));
+        let mut out = Stream::memory(Reader::Program);
+        let mut err = Stream::memory(Reader::Program);
         let exit = run(dir, Output { out: &mut out, err: &mut err }).unwrap();
         (exit, out.text() + &err.text())
     }

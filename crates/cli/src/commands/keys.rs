@@ -13,7 +13,7 @@ use consort_server::access::{Key, Scope};
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// Random bytes of a key: nobody guesses one.
+/// The number of random bytes of a key: enough that it cannot be guessed.
 const KEY_BYTES: usize = 32;
 /// The beginning of every key, by which scanners of code can tell that it is one.
 const PREFIX: &str = "consort_";
@@ -25,10 +25,10 @@ pub(crate) enum Command {
     New {
         /// The name of the key, which its threads belong to
         name: String,
-        /// What it allows: read, run, review, tools, peer, admin
+        /// The scopes it has: read, run, review, tools, peer, admin
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',', value_parser = scope)]
         scopes: Vec<Scope>,
-        /// Whose runs it begins and sees; default: its name
+        /// The owner of the runs that it begins and sees; default: its name
         #[arg(long)]
         owner: Option<String>,
     },
@@ -58,7 +58,8 @@ fn scope(word: &str) -> Result<Scope, String> {
     known.ok_or_else(|| format!("a scope is one of {}", Scope::ALL.map(Scope::word).join(", ")))
 }
 
-fn random() -> std::io::Result<String> {
+/// Returns a new key.
+pub(crate) fn random() -> std::io::Result<String> {
     let mut bytes = [0; KEY_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(format!("{PREFIX}{}", hex(&bytes)))
@@ -92,7 +93,8 @@ mod tests {
     use crate::output::{Reader, Stream};
 
     fn new(name: &str, owner: Option<&str>) -> (Exit, String, String) {
-        let (mut out, mut err) = (Stream::memory(Reader::Program), Stream::memory(Reader::Program));
+        let mut out = Stream::memory(Reader::Program);
+        let mut err = Stream::memory(Reader::Program);
         let command = Command::New {
             name: name.to_owned(),
             scopes: vec![Scope::Run, Scope::Review],

@@ -2,7 +2,7 @@
 //! capabilities.
 
 use crate::client::{Call, Target};
-use crate::commands::call::{Told, call};
+use crate::commands::call::{Printed, call};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -14,11 +14,11 @@ pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow:
     call(target, env, output, &Call::get(&["network"]), told)
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Told {
+fn told(answer: Record<'_>, page: &Page) -> Printed {
     if answer.list("peers").next().is_none() {
-        return Told { err: "it knows no other ensembles\n".to_owned(), ..Told::out(String::new()) };
+        return Printed { err: "it knows no other ensembles\n".to_owned(), ..Printed::out(String::new()) };
     }
-    Told::out(peers(answer).text(page.room))
+    Printed::out(peers(answer).text(page.room))
 }
 
 fn peers(answer: Record<'_>) -> Table {
@@ -42,6 +42,7 @@ fn peers(answer: Record<'_>) -> Table {
 
 /// Returns a request to the peer, with the progress that the peer reports.
 fn request(request: Record<'_>) -> String {
-    let (capability, message) = (request.line("capability"), request.line("message"));
+    let capability = request.line("capability");
+    let message = request.line("message");
     if message.is_empty() { capability } else { format!("{capability} ({message})") }
 }

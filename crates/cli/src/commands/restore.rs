@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use consort_log::{Fault, private};
 
-use super::store::{Place, examine};
+use super::store::{StoreOptions, examine};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 
-/// What was typed.
+/// The arguments, as typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The backup
     file: PathBuf,
     #[command(flatten)]
-    place: Place,
+    place: StoreOptions,
     /// Restore a damaged backup, too
     #[arg(long)]
     damaged: bool,
@@ -39,9 +39,10 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
         return Ok(Exit::Failed);
     }
     private::create_folder(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let (copy, database) = (folder.join("restoring.db"), consort::database(&folder));
+    let copy = folder.join("restoring.db");
+    let database = consort::database(&folder);
     let found = copied(&args.file, &copy).and_then(|()| examine(&copy));
-    // Whoever reads a database makes these; they hold nothing.
+    // Any reader of a database creates these files; they hold nothing.
     for end in ["-shm", "-wal"] {
         let _not_made = fs::remove_file(folder.join(format!("restoring.db{end}")));
     }
@@ -55,7 +56,8 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     fs::rename(&copy, &database)?;
     File::open(&folder)?.sync_all()?;
     told(&found.faults, output.err)?;
-    let (streams, records) = (found.streams, found.records);
+    let streams = found.streams;
+    let records = found.records;
     writeln!(output.out, "restored {} ({streams} streams, {records} records)", database.display())?;
     Ok(Exit::Done)
 }

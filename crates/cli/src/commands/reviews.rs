@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::client::Call;
 use crate::commands::Group;
-use crate::commands::call::{Told, call, wrong};
+use crate::commands::call::{Printed, call, wrong};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -15,7 +15,7 @@ use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 use crate::show::words::{ago, until};
 
-/// What was typed.
+/// The arguments, as typed.
 pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,7 @@ pub(crate) enum Command {
 pub(crate) struct Decide {
     /// The review, as `consort reviews list` names it
     review: String,
-    /// What you say
+    /// Your decision
     #[arg(value_enum, ignore_case = true)]
     decision: Word,
     /// With edit: the text that replaces the output, or the answer to a question
@@ -52,7 +52,7 @@ pub(crate) struct Decide {
     feedback: Option<String>,
 }
 
-/// What a reviewer can say.
+/// A decision of a reviewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Word {
     /// It is good as it is
@@ -120,14 +120,14 @@ impl Decide {
     }
 }
 
-fn decided(answer: Record<'_>, _: &Page) -> Told {
+fn decided(answer: Record<'_>, _: &Page) -> Printed {
     let word = answer.line("decision").to_lowercase().replace('_', " ");
-    Told::line(format!("{}: {word}", answer.line("reviewId")))
+    Printed::line(format!("{}: {word}", answer.line("reviewId")))
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Told {
+fn told(answer: Record<'_>, page: &Page) -> Printed {
     let mut table = Table::new(&[
-        ("REVIEW", Column::Name),
+        ("REVIEW", Column::Id),
         ("TASK", Column::Text),
         ("ASKED", Column::Amount),
         ("LEFT", Column::Amount),
@@ -143,8 +143,8 @@ fn told(answer: Record<'_>, page: &Page) -> Told {
         ]);
     }
     match answer.list("reviews").next() {
-        Some(_) => Told::out(table.text(page.room)),
-        None => Told { err: "nothing waits for a decision\n".to_owned(), ..Told::out("") },
+        Some(_) => Printed::out(table.text(page.room)),
+        None => Printed { err: "nothing waits for a decision\n".to_owned(), ..Printed::out("") },
     }
 }
 
@@ -158,7 +158,8 @@ fn about(review: Record<'_>) -> String {
 
 /// Returns a review in full, with the command that decides it.
 pub(super) fn paragraph(review: Record<'_>, page: &Page) -> String {
-    let (id, task) = (review.line("reviewId"), review.line("taskName"));
+    let id = review.line("reviewId");
+    let task = review.line("taskName");
     let then = match review.text("onTimeout") {
         "EXIT_EARLY" => "the run ends there",
         "FAIL" => "the task fails",

@@ -1,7 +1,7 @@
 //! `consort runs`: the runs of a server, watched and steered from a terminal.
 
 mod again;
-mod list;
+pub(crate) mod list;
 mod show;
 mod steer;
 mod watch;
@@ -11,13 +11,13 @@ use serde_json::json;
 
 use crate::client::Call;
 use crate::commands::Group;
-use crate::commands::call::call;
+use crate::commands::call::{call, call_about};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::terminal::Terminal;
 
-/// What was typed.
+/// The arguments, as typed.
 pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Cancel {
         /// The run
         run: String,
-        /// How soon
+        /// The point at which it stops
         #[arg(long, value_enum, ignore_case = true, default_value_t = steer::Mode::AfterTask)]
         mode: steer::Mode,
     },
@@ -52,12 +52,20 @@ pub(crate) enum Command {
         /// The run
         run: String,
     },
-    /// Let another model answer from the next question on
+    /// Switch the model of a run, from its next model call on
     Model {
         /// The run
         run: String,
         /// The model's name, as `consort capabilities` lists it
         model: String,
+    },
+    /// Give up the model calls a run waits for: their fallback is asked, or else the task fails
+    GiveUp {
+        /// The run
+        run: String,
+        /// Only the calls of this task; default: all
+        #[arg(long, value_name = "NAME")]
+        task: Option<String>,
     },
     /// Tell the agents of a run something; they read it at their next step
     Inject(steer::Words),
@@ -84,11 +92,15 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         Command::Pause { run } => call(target, env, output, &post(run, "pause"), steer::status),
         Command::Resume { run } => call(target, env, output, &post(run, "resume"), steer::status),
         Command::Model { run, model } => call(target, env, output, &steer::model(run, model), steer::switched),
+        Command::GiveUp { run, task } => {
+            call(target, env, output, &steer::give_up(run, task.as_deref()), steer::given_up)
+        }
         Command::Inject(words) => call(target, env, output, &words.call(), steer::injected),
         Command::Retry(retry) => retry.run(target, env, output),
         Command::Fork(fork) => fork.run(target, env, output),
         Command::Rm { run } => {
-            call(target, env, output, &Call::delete(&["runs", run]), |answer, _| steer::removed(run, answer))
+            let erase = Call::delete(&["runs", run]);
+            call_about(target, env, output, &erase, |run, answer, _| steer::removed(run, answer))
         }
     }
 }

@@ -5,14 +5,18 @@ mod keys;
 mod logs;
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use consort_log::cluster::JoinError;
+use consort_runtime::hooks::verify::Verify;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
 use consort_server::{Server, Terms, bind};
 use consort_tools::mcp::Servers;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -21,11 +25,12 @@ use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::terminal::Home;
+use crate::workers;
 
 /// The delay between tokens of the demo model: slow enough to see what happens.
 const PACE: Duration = Duration::from_millis(25);
 
-/// What was typed.
+/// The arguments, as typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The configuration; default: ./consort.toml, else the built-in demo
@@ -61,19 +66,33 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         let refusal = "other machines could connect: configure a [[server.api_key]] first, or listen on 127.0.0.1";
         return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
     }
+    if let Some(hook) = config.hooks.iter().find(|hook| hook.verify == Verify::None && config.server.is_public()) {
+        let refusal = format!("anybody could use the hook `{}`, which verifies nobody", hook.name);
+        return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
+    }
     open_all_files_allowed();
     let home = Home::find();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let entered = runtime.enter();
-    let (server, servers) = match everything(&config, env) {
-        Ok(both) => both,
-        Err(error) => return wrong(output, &error.to_string()),
-    };
-    drop(entered);
+    let runtime = workers::start()?;
     let exit = runtime.block_on(async {
+        let host = config.server.host.trim_matches(['[', ']']);
+        let listener = match bind((host, config.server.port)).await {
+            Ok(listener) => listener,
+            Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
+        };
+        let (server, servers) = match everything(&config, env, listener.local_addr()?).await {
+            Ok(both) => both,
+            Err(assemble::Error::Cluster(JoinError::Unreachable(reason))) => {
+                writeln!(output.err, "{reason}")?;
+                return Ok(Exit::Unreachable);
+            }
+            Err(error) => return wrong(output, &error.to_string()),
+        };
         let (access, changes) = watch::channel(server.access.clone());
+        // Nodes that share a database do not use the folder's own.
+        let database = config.cluster.shared.is_none().then(|| consort::database(&config.store));
+        let around = Around { access: changes, home, database };
         tokio::select! {
-            ended = serve(&config, server, servers, (changes, home), output) => ended,
+            ended = serve(listener, (server, servers), around, output) => ended,
             failed = keys::follow(file.as_deref(), env, access, home) => match failed? {},
         }
     });
@@ -97,17 +116,25 @@ fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
 }
 
 /// Creates the server, and the MCP servers it uses.
-fn everything(config: &Config, env: &Env<'_>) -> Result<(Server, Servers), assemble::Error> {
+pub(super) async fn everything(
+    config: &Config,
+    env: &Env<'_>,
+    listens: SocketAddr,
+) -> Result<(Server, Servers), assemble::Error> {
     let (servers, tools) = assemble::connect(config, env, assemble::tools(config)?)?;
+    let known = assemble::join(config, &tools, listens).await?;
     let store = Store::Folder(config.store.clone());
-    Ok((server(config, &store, &Surroundings { tools, pace: PACE })?, servers))
+    Ok((server(config, &store, &Surroundings { tools, pace: PACE, known })?, servers))
 }
 
-/// A server over everything the configuration names, for those it lets in.
+/// Builds a server over everything the configuration names, for the callers it lets in.
 pub(super) fn server(config: &Config, store: &Store, with: &Surroundings) -> Result<Server, assemble::Error> {
     Ok(Server {
-        access: keys::access(&config.server),
+        access: keys::access(&config.server)?,
+        quotas: config.server.quotas.clone(),
+        trusted_proxies: config.server.trusted_proxies.clone(),
         max_body_bytes: config.server.max_body_bytes,
+        max_attachment_bytes: config.server.max_attachment_bytes,
         sockets: Sockets {
             retained_runs: config.server.max_retained_runs,
             snapshot_iterations: config.server.max_snapshot_iterations,
@@ -117,19 +144,23 @@ pub(super) fn server(config: &Config, store: &Store, with: &Surroundings) -> Res
     })
 }
 
+/// The surroundings of a server that listens.
+struct Around {
+    /// The callers that are let in, as the file says from time to time.
+    access: watch::Receiver<Access>,
+    home: Home,
+    /// The database that this process holds, if it is in its data folder.
+    database: Option<PathBuf>,
+}
+
 async fn serve(
-    config: &Config,
-    server: Server,
-    servers: Servers,
-    (access, home): (watch::Receiver<Access>, Home),
+    listener: TcpListener,
+    (server, servers): (Server, Servers),
+    Around { access, home, database }: Around,
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
-    let (stop, hurry) = (signals(1, home)?, signals(2, home)?);
-    let host = config.server.host.trim_matches(['[', ']']);
-    let listener = match bind((host, config.server.port)).await {
-        Ok(listener) => listener,
-        Err(error) => return wrong(output, &format!("cannot listen on {host}:{}: {error}", config.server.port)),
-    };
+    let stop = signals(1, home)?;
+    let hurry = signals(2, home)?;
     let engine = server.engine.clone();
     let opening = server.opening();
     let address = listener.local_addr()?;
@@ -141,6 +172,7 @@ async fn serve(
         }
         let _links = opening.await?;
         done.send_replace(true);
+        announce(database.as_deref(), address);
         writeln!(output.out, "consort listening on http://{address}")?;
         output.out.flush()?;
         std::future::pending().await
@@ -156,11 +188,19 @@ async fn serve(
     Ok(Exit::Done)
 }
 
+/// Lets other commands find the server by its data folder. Without that they are refused, as the folder is in use.
+fn announce(database: Option<&Path>, address: SocketAddr) {
+    if let Some(Err(error)) = database.map(|database| consort_log::announce(database, address)) {
+        tracing::warn!(%error, "commands in the data folder will not find this server");
+    }
+}
+
 /// Returns when the process has been asked to end this many times: at the first it
 /// ends in order, at the second at once. Closing the terminal that it was started from
 /// counts too; any other SIGHUP reloads the keys.
 fn signals(times: usize, home: Home) -> io::Result<impl Future<Output = ()> + Send + 'static> {
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut term = signal(SignalKind::terminate())?;
+    let mut int = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move {
         let mut left = times;

@@ -1,6 +1,7 @@
 //! `consort store`: the folder in which everything is kept. `check` reads all of it
 //! and names what is damaged.
 
+mod copy;
 mod read;
 
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Subcommand;
 use consort_log::{Fault, SqliteLog};
+use consort_postgres::{OpenError, PgLog, is_address};
 use tokio::runtime::Builder;
 
 use crate::config::{Config, Env};
@@ -16,7 +18,7 @@ use crate::output::Output;
 
 /// The place of a store.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Place {
+pub(crate) struct StoreOptions {
     /// The configuration that names the folder; default: ./consort.toml
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
     config: Option<PathBuf>,
@@ -29,24 +31,30 @@ pub(crate) struct Place {
 pub(super) struct Folders {
     /// The folder of the database.
     pub(super) data: PathBuf,
+    /// The address of the PostgreSQL that holds everything instead, where one does.
+    pub(super) database: Option<String>,
     /// The folder of trace files, where one is configured.
     traces: Option<PathBuf>,
 }
 
-impl Place {
+impl StoreOptions {
     /// Returns the folders, or the mistakes of the configuration that names them.
     pub(super) fn find(&self, env: &Env<'_>) -> Result<Folders, String> {
         match &self.data {
-            Some(data) => Ok(Folders { data: data.clone(), traces: None }),
+            Some(data) => {
+                let database = data.to_str().filter(|word| is_address(word)).map(str::to_owned);
+                Ok(Folders { data: data.clone(), database, traces: None })
+            }
             None => {
                 let config = Config::find(self.config.as_deref(), env).map_err(|mistakes| mistakes.to_string())?;
-                Ok(Folders { data: config.store, traces: config.server.trace_dir })
+                let database = config.cluster.shared.map(|shared| shared.url);
+                Ok(Folders { data: config.store, database, traces: config.server.trace_dir })
             }
         }
     }
 }
 
-/// What was typed.
+/// The arguments, as typed.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Args {
@@ -57,12 +65,17 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Read everything that is stored and name what is damaged, also while a server runs
-    Check(Place),
+    Check(StoreOptions),
+    /// Copy everything to an empty store, between data folders and PostgreSQL, while no server runs
+    Copy(copy::Args),
 }
 
 /// Executes the command.
 pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-    let Command::Check(place) = &args.command;
+    let place = match &args.command {
+        Command::Check(place) => place,
+        Command::Copy(args) => return copy::run(args, output),
+    };
     match place.find(env) {
         Ok(folders) => check(&folders, output),
         Err(mistakes) => {
@@ -73,28 +86,54 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
 }
 
 fn check(folders: &Folders, output: Output<'_>) -> anyhow::Result<Exit> {
-    let file = consort::database(&folders.data);
-    if !file.exists() {
-        writeln!(output.err, "there is nothing to check: {} does not exist", file.display())?;
-        return Ok(Exit::Failed);
-    }
-    let mut found = examine(&file)?;
+    let (place, mut found) = match &folders.database {
+        Some(address) => match examine_database(address)? {
+            Ok(found) => found,
+            Err(error) => {
+                writeln!(output.err, "{error}")?;
+                return Ok(if matches!(error, OpenError::Away(_)) { Exit::Unreachable } else { Exit::Usage });
+            }
+        },
+        None => {
+            let file = consort::database(&folders.data);
+            if !file.exists() {
+                writeln!(output.err, "there is nothing to check: {} does not exist", file.display())?;
+                return Ok(Exit::Failed);
+            }
+            (file.display().to_string(), examine(&file)?)
+        }
+    };
     let traces = folders.traces.iter().flat_map(|folder| read::traces(folder));
     found.faults.extend(traces);
     for Fault { place, reason } in &found.faults {
         writeln!(output.out, "damaged: {place}: {reason}")?;
     }
-    let (file, streams, records) = (file.display(), found.streams, found.records);
+    let streams = found.streams;
+    let records = found.records;
     match found.faults.len() {
         0 => {
-            writeln!(output.out, "{file}: sound ({streams} streams, {records} records)")?;
+            writeln!(output.out, "{place}: sound ({streams} streams, {records} records)")?;
             Ok(Exit::Done)
         }
         faults => {
-            writeln!(output.out, "{file}: damaged in {faults} places ({streams} streams, {records} records)")?;
+            writeln!(output.out, "{place}: damaged in {faults} places ({streams} streams, {records} records)")?;
             Ok(Exit::Failed)
         }
     }
+}
+
+/// Reads all of a PostgreSQL database; returns its place, and what was found.
+fn examine_database(address: &str) -> anyhow::Result<Result<(String, read::Found), OpenError>> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let log = match PgLog::open_within(address, copy::WAIT).await {
+            Ok(log) => log,
+            Err(error) => return Ok(Err(error)),
+        };
+        let place = format!("postgres://{}", log.place());
+        let found = read::streams(&log, Vec::new()).await.with_context(|| format!("cannot read {place}"))?;
+        Ok(Ok((place, found)))
+    })
 }
 
 /// Reads all of a database.

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use crate::client::Call;
 use crate::commands::Group;
-use crate::commands::call::{Told, call, wrong};
+use crate::commands::call::{Printed, call, wrong};
 use crate::commands::capabilities;
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};
 
-/// What was typed.
+/// The arguments, as typed.
 pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
@@ -38,7 +38,7 @@ pub(crate) enum Command {
 pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     match &args.command {
         Command::List => call(&args.target, env, output, &Call::get(&["capabilities"]), |answer, page| {
-            Told::out(capabilities::tools(answer).text(page.room))
+            Printed::out(capabilities::tools(answer).text(page.room))
         }),
         Command::Invoke { name, input, json_input } => match arguments(input.as_deref(), json_input.as_deref()) {
             Ok(input) => {
@@ -58,13 +58,13 @@ fn arguments(text: Option<&str>, json: Option<&str>) -> Result<Value, String> {
     }
 }
 
-fn told(answer: Record<'_>, _: &Page) -> Told {
+fn told(answer: Record<'_>, _: &Page) -> Printed {
     let output = answer.text("output");
     match answer.text("status") {
-        "SUCCESS" => Told::line(output),
+        "SUCCESS" => Printed::line(output),
         _ => {
             let reason = format!("{} failed: {}\n", answer.line("tool"), answer.line("errorMessage"));
-            Told { out: String::new(), err: reason, exit: Exit::Failed }
+            Printed { out: String::new(), err: reason, exit: Exit::Failed }
         }
     }
 }

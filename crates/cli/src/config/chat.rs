@@ -17,13 +17,13 @@ use super::values::{Parsed, address, at_least, duration, duration_or_zero, flag,
 /// Conversations.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chat {
-    /// What a turn may use and do; a model is absent only when there is none.
+    /// The limits and permissions of a turn; a model is absent only when there is none.
     pub(crate) rules: Rules,
     /// MCP servers whose tools chats may use.
     pub(crate) mcp: Vec<String>,
     /// The time that a turn goes on after its last client has left.
     pub(crate) detach_grace: Duration,
-    /// The maximal number of turns at the same time.
+    /// The maximum number of turns at the same time.
     pub(crate) max_concurrent_turns: usize,
     /// The model documents are searched with, besides their words.
     pub(crate) embeddings: Option<Options>,
@@ -52,7 +52,7 @@ pub(super) fn read(fields: &mut Fields<'_>, first_model: Option<&str>) -> Chat {
     }
 }
 
-/// A host, or the name of an MCP server or a peer. A port does not count.
+/// Parses a host, or the name of an MCP server or a peer. A port is ignored.
 fn host(value: &Typed) -> Parsed<String> {
     let wanted = "a host such as \"api.example.com\", or the name of an MCP server or a peer";
     let named = if let Typed::Text(typed) = value { host_alone(&typed.meant) } else { None };

@@ -1,13 +1,16 @@
 //! `[ensemble]`: the template of every run, and the capabilities it shares with peers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use consort_core::agent::Agent;
-use consort_core::draft::{Draft, Ensemble};
+use consort_core::attachments::AttachmentSource;
+use consort_core::draft::{Draft, Each, Ensemble, Group, Nested};
 use consort_core::owner::Owner;
-use consort_core::request::{ON_TRUNCATED, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
+use consort_core::request::{ON_MAX_ROUNDS, ON_TRUNCATED, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
 use consort_core::spec::{OnError, Review};
 use consort_runtime::limits::Rate;
+use consort_tools::attachments;
+use consort_tools::extract::MediaType;
 use serde_json::Value;
 
 use super::fields::Fields;
@@ -15,7 +18,7 @@ use super::models::model_options;
 use super::server::owner;
 use super::tools::millis;
 use super::typed::Typed;
-use super::values::{Parsed, at_least, duration_or_zero, flag, object, rate, refused, scalar, text, word};
+use super::values::{Parsed, at_least, duration_or_zero, flag, json, object, rate, refused, text, word};
 
 /// An ensemble with settings that only the server needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,11 +54,14 @@ pub(crate) enum ShareKind {
     Tool,
     /// A task.
     Task,
+    /// A saved workflow.
+    Workflow,
 }
 
 const ON_ERROR: &[(&str, OnError)] =
     &[("FAIL_FAST", OnError::FailFast), ("CONTINUE_ON_ERROR", OnError::ContinueOnError)];
-const SHARE_KINDS: &[(&str, ShareKind)] = &[("tool", ShareKind::Tool), ("task", ShareKind::Task)];
+const SHARE_KINDS: &[(&str, ShareKind)] =
+    &[("tool", ShareKind::Tool), ("task", ShareKind::Task), ("workflow", ShareKind::Workflow)];
 
 /// Reads `[ensemble]`. Review timeouts and run limits are in other sections, so they
 /// are left to the caller.
@@ -67,18 +73,23 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Template {
         workflow: fields.read("workflow", word(WORKFLOWS)),
         on_error: fields.read("on_error", word(ON_ERROR)).unwrap_or_default(),
         review: Review { policy, ..Review::default() },
-        inputs: fields.map("inputs", scalar),
+        inputs: fields.map("inputs", json),
         max_delegation_depth: fields.read("max_delegation_depth", at_least(1)),
         max_delegations: fields.read("max_delegations", at_least(1)),
         max_delegations_per_agent: fields.read("max_delegations_per_agent", at_least(1)),
         tasks: fields.tables("task", task),
+        groups: fields.tables("group", group),
         ..Ensemble::default()
     };
     Template { ensemble, rate: fields.read("rate", rate), shares: fields.tables("share", share) }
 }
 
 fn task(fields: &mut Fields<'_>) -> Draft {
-    let description = fields.need("description", text).unwrap_or_default();
+    let nested = nested(fields);
+    let description = match nested {
+        Some(_) => fields.read("description", text).unwrap_or_default(),
+        None => fields.need("description", text).unwrap_or_default(),
+    };
     Draft {
         name: fields.read("name", text),
         expected_output: fields.read("expected_output", text),
@@ -99,7 +110,68 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         on_truncated: fields.read("on_truncated", word(ON_TRUNCATED)).unwrap_or_default(),
         review_before: fields.read("review_before", flag).unwrap_or(false),
         review_timeout_ms: fields.read("review_timeout", duration_or_zero).map(millis),
+        when: fields.read("when", text),
+        each: each(fields),
+        attachments: attachment_sources(fields),
         description,
+        nested,
+        after: Vec::new(),
+        part: None,
+    }
+}
+
+/// Reads the files for a task: paths, literally, or `{input}` for the id of an attachment.
+fn attachment_sources(fields: &mut Fields<'_>) -> Vec<AttachmentSource> {
+    let texts = fields.names("attachments", text);
+    let mut sources = Vec::with_capacity(texts.len());
+    for (index, written) in texts.iter().enumerate().filter(|(_, written)| !written.is_empty()) {
+        let is_variable = written.starts_with('{') && written.ends_with('}') && !written.contains(['/', '\\']);
+        if is_variable {
+            sources.push(AttachmentSource::Id(written.clone()));
+        } else if written.contains(['{', '}']) {
+            let message = "a path is written literally; `{name}` alone stands for the id of an attachment";
+            fields.mistake_at(&format!("attachments[{index}]"), message);
+        } else {
+            let path = fields.source_at(written);
+            if let Err(reason) = readable(&path) {
+                fields.mistake_at(&format!("attachments[{index}]"), reason);
+            }
+            sources.push(AttachmentSource::File(path));
+        }
+    }
+    sources
+}
+
+/// Refuses a file that cannot be attached.
+fn readable(path: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    attachments::check(&MediaType::of_file(path), &bytes).map_err(|error| format!("cannot be attached: {error}"))
+}
+
+/// Reads the saved workflow that does a task, if it names one.
+fn nested(fields: &mut Fields<'_>) -> Option<Nested> {
+    let workflow = fields.read("workflow", text)?;
+    Some(Nested { workflow, inputs: fields.map("inputs", json) })
+}
+
+fn each(fields: &mut Fields<'_>) -> Each {
+    Each {
+        list: fields.read("for_each", text),
+        max_items: fields.read("max_items", at_least(1)),
+        max_parallel: fields.read("max_parallel", at_least(1)),
+    }
+}
+
+fn group(fields: &mut Fields<'_>) -> Group {
+    Group {
+        name: fields.need("name", text).unwrap_or_default(),
+        tasks: fields.names("tasks", text),
+        when: fields.read("when", text),
+        each: each(fields),
+        repeat_until: fields.read("repeat_until", text),
+        max_rounds: fields.read("max_rounds", at_least(1)),
+        on_max_rounds: fields.read("on_max_rounds", word(ON_MAX_ROUNDS)),
+        part: None,
     }
 }
 

@@ -61,6 +61,13 @@ impl<'a> Fields<'a> {
         Some(path)
     }
 
+    /// Returns this path, relative to the file, as one of a file whose content is part of the configuration.
+    pub(crate) fn source_at(&mut self, written: &str) -> PathBuf {
+        let path = self.notes.beside(written);
+        self.notes.read.push(path.clone());
+        path
+    }
+
     /// Returns the folder of the file.
     pub(crate) fn folder(&self) -> PathBuf {
         self.notes.beside("")
@@ -195,9 +202,19 @@ impl<'a> Fields<'a> {
         self.notes.mistake(inside(&self.path, key), message);
     }
 
+    /// Notes a mistake about a place below this table.
+    pub(crate) fn mistake_at(&mut self, place: &str, message: impl Into<String>) {
+        self.notes.mistake(format!("{}.{place}", self.path), message);
+    }
+
     /// Notes a mistake whose message may hold secrets, which are hidden.
     pub(crate) fn found(&mut self, key: &str, message: String) {
         self.notes.found([(inside(&self.path, key), message)]);
+    }
+
+    /// Notes such a mistake about an item of a list.
+    pub(crate) fn found_in(&mut self, list: &str, index: usize, message: String) {
+        self.notes.found([(format!("{}[{index}]", inside(&self.path, list)), message)]);
     }
 
     /// Notes a mistake about the table as a whole.

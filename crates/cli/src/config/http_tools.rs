@@ -8,6 +8,7 @@ use consort_core::catalog::{Permission, ToolInfo};
 use consort_core::schema::Schema;
 use consort_tools::{HttpEndpoint, HttpMethod, HttpToolError, http_tool_info, with_effect};
 
+use super::auth;
 use super::fields::Fields;
 use super::headers::{self, from_environment};
 use super::models::WEB;
@@ -61,7 +62,8 @@ fn endpoint(fields: &mut Fields<'_>) -> HttpEndpoint {
     });
     let secret = fields.read("url", |value| Ok(query_secret(value))).flatten();
     let headers = headers::read(fields, HttpEndpoint::OWN_HEADERS);
-    let mut endpoint = endpoint.map(|endpoint| endpoint.with_headers(headers));
+    let auth = auth::read(fields, &headers);
+    let mut endpoint = endpoint.map(|endpoint| endpoint.with_headers(headers).with_auth(auth));
     if let Some((endpoint, secret)) = endpoint.as_mut().zip(secret) {
         endpoint.hide(&secret);
     }
@@ -86,7 +88,8 @@ fn made(endpoint: Result<HttpEndpoint, HttpToolError>) -> Parsed<HttpEndpoint> {
 /// key. A host name is no secret, even if it came from there.
 fn query_secret(value: &Typed) -> Option<String> {
     let Typed::Text(text) = value else { return None };
-    let (typed, meant) = (text.typed.split_once('?')?.1, text.meant.split_once('?')?.1);
+    let typed = text.typed.split_once('?')?.1;
+    let meant = text.meant.split_once('?')?.1;
     let query = super::typed::Text { typed: typed.to_owned(), meant: meant.to_owned() };
     from_environment(&Typed::Text(query)).map(str::to_owned)
 }

@@ -4,25 +4,32 @@
 //! [`typed`], [`notes`], [`fields`] and [`values`] read any such file; then there is a
 //! file per section, and [`references`] checks one against another.
 
+mod auth;
 mod budget;
 mod chat;
+mod cluster;
 mod ensemble;
 mod fields;
 mod headers;
+mod hook;
 mod http_tools;
 mod mcp;
 mod mistake;
 mod models;
 mod network;
 mod notes;
+mod openai;
+mod openapi;
 mod pipelines;
 mod references;
+mod schedule;
 mod server;
 mod telemetry;
 mod tools;
 mod typed;
 mod values;
 mod variables;
+mod webhook;
 
 #[cfg(test)]
 mod tests;
@@ -30,15 +37,21 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use consort_core::budget::Limits;
+use consort_runtime::hooks::Hook;
+use consort_runtime::schedules::Configured;
+use consort_runtime::webhooks::Webhook;
 use consort_tools::mcp::ServerOptions;
 
 use chat::Chat;
+pub(crate) use cluster::Cluster;
 use ensemble::Template;
 pub(crate) use ensemble::{Share, ShareKind};
 use fields::{Fields, read_all};
 pub(crate) use mistake::Mistakes;
 pub(crate) use models::Model;
 use network::Network;
+use openai::OpenAi;
+pub(crate) use openapi::Spec;
 pub(crate) use pipelines::{Pipeline, Step};
 pub(crate) use server::Server;
 use tools::Tools;
@@ -57,6 +70,8 @@ pub(crate) struct Config {
     pub(crate) server: Server,
     /// The folder of the store.
     pub(crate) store: PathBuf,
+    /// The nodes that share a database with this one.
+    pub(crate) cluster: Cluster,
     /// The models, in the order of the file.
     pub(crate) models: Vec<Model>,
     /// The tools that agents can call.
@@ -69,8 +84,16 @@ pub(crate) struct Config {
     pub(crate) network: Network,
     /// Conversations.
     pub(crate) chat: Chat,
+    /// The endpoints under `/v1`.
+    pub(crate) openai: OpenAi,
     /// The limits of a run.
     pub(crate) run_limits: Limits,
+    /// Runs that begin when they are due.
+    pub(crate) schedules: Vec<Configured>,
+    /// The programs that are notified of runs.
+    pub(crate) webhooks: Vec<Webhook>,
+    /// The ways in which other programs begin runs.
+    pub(crate) hooks: Vec<Hook>,
     /// The export of traces, if there is one.
     pub(crate) telemetry: Option<consort_runtime::telemetry::Options>,
     /// The files it was read from.
@@ -128,10 +151,15 @@ fn config(fields: &mut Fields<'_>) -> Config {
     Config {
         store: fields
             .section("store", |store| store.path("path").unwrap_or_else(|| store.folder().join("consort-data"))),
+        cluster: fields.section("cluster", cluster::read),
         tools: fields.section("tools", tools::read),
         mcp: fields.entries("mcp", mcp::read),
         network: fields.section("network", |network| network::read(network, name)),
         chat: fields.section("chat", |chat| chat::read(chat, first_model)),
+        schedules: fields.tables("schedule", schedule::read),
+        webhooks: fields.tables("webhook", webhook::read),
+        hooks: fields.tables("hook", hook::read),
+        openai: fields.section("openai", openai::read),
         telemetry: fields.table("telemetry", telemetry::read),
         server,
         models,

@@ -7,7 +7,7 @@ use consort_core::catalog::{ModelInfo, Price};
 use consort_core::model_options::{ModelOptions, REASONING_EFFORTS};
 use consort_http::headers::Headers;
 use consort_models::openai::Api;
-use consort_models::{Extra, OWN_HEADERS, Options, Provider};
+use consort_models::{Extra, OWN_HEADERS, Options, Provider, StructuredOutput};
 use consort_runtime::limits::{MAX_CONCURRENCY, Rate};
 
 use super::fields::Fields;
@@ -23,15 +23,15 @@ pub(crate) struct Model {
     pub(crate) provider: Provider,
     /// The variant of the provider's protocol.
     pub(crate) api: Api,
-    /// Where it is served, and what is sent there.
+    /// The address, and the options for requests.
     pub(crate) options: Options,
-    /// The maximal number of calls at the same time.
+    /// The maximum number of calls at the same time.
     pub(crate) max_concurrency: NonZeroU32,
     /// The rate limit of calls, if there is one.
     pub(crate) rate: Option<Rate>,
 }
 
-/// Why the demo is told nothing about requests.
+/// The reason why the demo has no options for requests.
 const OFFLINE: &str = "the demo is asked nothing over the network";
 /// URL schemes of the web.
 pub(super) const WEB: &[&str] = &["http", "https"];
@@ -49,6 +49,7 @@ pub(super) fn read(alias: &str, fields: &mut Fields<'_>) -> Model {
         fields.mistake(option.key(), message);
     }
     let base_url = fields.read("base_url", address(WEB)).unwrap_or_else(|| provider.base_url().to_owned());
+    let info = ModelInfo { native_schemas: native_schemas(provider, &base_url, fields), ..info };
     let usual = Options::new(&base_url, &model);
     let options = Options {
         headers: request_headers(provider, fields),
@@ -66,6 +67,15 @@ pub(super) fn read(alias: &str, fields: &mut Fields<'_>) -> Model {
         rate: fields.read("rate", rate),
         info: Arc::new(info),
     }
+}
+
+/// Reads whether the provider is told the schema of an answer.
+fn native_schemas(provider: Provider, base_url: &str, fields: &mut Fields<'_>) -> bool {
+    let how = fields.read("structured_output", word(StructuredOutput::WORDS)).unwrap_or_default();
+    if how == StructuredOutput::Native && provider == Provider::Demo {
+        fields.mistake("structured_output", OFFLINE);
+    }
+    how.is_native(provider, base_url)
 }
 
 fn api(provider: Provider, fields: &mut Fields<'_>) -> Api {
@@ -114,6 +124,8 @@ fn info(alias: &str, (provider, api): (Provider, Api), fields: &mut Fields<'_>) 
         context_tokens: fields.read("context_tokens", at_least(1)).unwrap_or(default.context_tokens),
         max_output_tokens: fields.read("max_output_tokens", at_least(1)).unwrap_or(default.max_output_tokens),
         tools: fields.read("tools", flag).unwrap_or(default.tools),
+        vision: fields.read("vision", flag).unwrap_or(default.vision),
+        documents: fields.read("documents", flag).unwrap_or(default.documents),
         parallel_tool_calls: fields.read("parallel_tool_calls", flag).unwrap_or(default.parallel_tool_calls),
         retries: fields.read("retries", whole(0..=100)).unwrap_or(default.retries),
         fallback: fields.names("fallback", text),

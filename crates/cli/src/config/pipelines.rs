@@ -11,6 +11,7 @@ use consort_tools::Needs;
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
+use super::openapi::Api;
 use super::references::Check;
 use super::tools::{Builtin, name_of_tool};
 use super::typed::inside;
@@ -83,7 +84,9 @@ impl<'a> Check<'a> {
         let performed = tools.builtin.iter().filter(|builtin| builtin.needs() != Needs::Run);
         let builtin = performed.map(|builtin| (builtin.name(), Arc::new(builtin.info())));
         let http = tools.http.iter().map(|tool| (tool.info.name.as_str(), tool.info.clone()));
-        let mut known = Known { tools: builtin.chain(http).collect(), faulty: BTreeSet::new() };
+        let operations = tools.openapi.iter().flat_map(Api::known);
+        let operations = operations.map(|tool| (tool.info.name.as_str(), tool.info.clone()));
+        let mut known = Known { tools: builtin.chain(http).chain(operations).collect(), faulty: BTreeSet::new() };
         for pipeline in &tools.pipelines {
             let place = inside("tools.pipeline", &pipeline.name);
             if known.tools.contains_key(pipeline.name.as_str()) {
@@ -139,6 +142,10 @@ impl<'a> Check<'a> {
             return self.tool(place, name);
         }
         let steps: Vec<&str> = known.tools.keys().copied().collect();
+        if self.config.tools.openapi.iter().any(|api| api.may_have(name)) {
+            let why = "tools of a document that is fetched are not known before: keep it in a file";
+            return self.notes.mistake(place, format!("`{name}` cannot be a step; {why}"));
+        }
         if is_dynamic(name) || !self.config.mcp.is_empty() {
             let why = "tools of MCP servers and of other ensembles come and go, and cannot be steps";
             return self.notes.mistake(place, format!("`{name}` is no tool of this file; {why}"));

@@ -4,18 +4,39 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use consort_core::catalog::{ModelInfo, Price, ToolInfo};
+use consort_core::attachments::AttachmentSource;
+use consort_core::catalog::{ModelInfo, Price, SavedWorkflows, ToolInfo};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::dynamic::{Dynamic, NETWORK};
 use consort_core::mistake::{Code, Mistake};
 use consort_core::model_options::ModelOption;
+use consort_runtime::hooks::verify::Verify;
+use consort_runtime::schedules::Configured;
+use consort_tools::RUN_COMMAND;
+use consort_tools::attachments::is_picture;
+use consort_tools::extract::MediaType;
 
 use super::Config;
 use super::ensemble::{Share, ShareKind, Template};
+use super::models::Model;
 use super::notes::Notes;
 use super::tools::{Builtin, is_given, key_of};
 use super::typed::inside;
+use super::values::alike;
+
+/// The characters from which another name is suggested for one.
+const SUGGESTED_CHARS: usize = 3;
+
+/// The keys of the file for fields of a request that are written otherwise.
+const KEYS: [(&str, &str); 6] = [
+    ("forEach", "for_each"),
+    ("maxItems", "max_items"),
+    ("maxParallel", "max_parallel"),
+    ("repeatUntil", "repeat_until"),
+    ("maxRounds", "max_rounds"),
+    ("onMaxRounds", "on_max_rounds"),
+];
 
 /// Notes every reference to something that does not exist.
 pub(super) fn check(config: &Config, notes: &mut Notes) {
@@ -24,6 +45,9 @@ pub(super) fn check(config: &Config, notes: &mut Notes) {
     check.models();
     check.pipelines();
     check.chat();
+    check.schedules();
+    check.webhooks();
+    check.hooks();
     if let Some(template) = &config.template {
         check.tasks(template);
         check.shares(template);
@@ -36,7 +60,7 @@ pub(super) struct Check<'a> {
     pub(super) notes: &'a mut Notes,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
     fn keys(&mut self) {
         let names = self.config.server.api_keys.iter().map(|key| key.name.as_str());
         for index in repeated(names) {
@@ -66,11 +90,53 @@ impl Check<'_> {
         if let Some(alias) = &self.config.chat.rules.model {
             self.alias("chat.model".to_owned(), alias);
         }
+        if let Some(alias) = &self.config.openai.aux_model {
+            self.alias("openai.aux_model".to_owned(), alias);
+        }
         let servers: Vec<&str> = self.config.mcp.iter().map(|server| server.name.as_str()).collect();
         for (index, name) in self.config.chat.mcp.iter().enumerate() {
             if !servers.contains(&name.as_str()) {
                 self.unknown(format!("chat.mcp[{index}]"), "MCP server", name, &servers);
             }
+        }
+    }
+
+    fn hooks(&mut self) {
+        for index in repeated(self.config.hooks.iter().map(|hook| hook.name.as_str())) {
+            self.notes.mistake(format!("hook[{index}].name"), "another hook has this name");
+        }
+        let is_public = self.config.server.is_public();
+        let is_empty = self.config.template.is_none();
+        for (index, hook) in self.config.hooks.iter().enumerate() {
+            if hook.verify == Verify::None && is_public {
+                let message = "must not be none where other machines can connect: anybody could begin runs";
+                self.notes.mistake(format!("hook[{index}].verify"), message);
+            }
+            if hook.workflow.is_none() && is_empty {
+                let message = "is required where there is no [ensemble]: the id or the name of a saved workflow";
+                self.notes.mistake(format!("hook[{index}].workflow"), message);
+            }
+        }
+    }
+
+    fn webhooks(&mut self) {
+        for index in repeated(self.config.webhooks.iter().map(|webhook| webhook.name.as_str())) {
+            self.notes.mistake(format!("webhook[{index}].name"), "another webhook has this name");
+        }
+    }
+
+    fn schedules(&mut self) {
+        let names = self.config.schedules.iter().map(|schedule| schedule.definition.name.as_str());
+        for index in repeated(names) {
+            self.notes.mistake(format!("schedule[{index}].name"), "another schedule has this name");
+        }
+        let is_empty = self.config.template.is_none();
+        let unnamed = |schedule: &&Configured| schedule.definition.workflow.is_none() && is_empty;
+        let bare: Vec<usize> =
+            self.config.schedules.iter().enumerate().filter(|(_, one)| unnamed(one)).map(|(index, _)| index).collect();
+        for index in bare {
+            let message = "is required where there is no [ensemble]: the id or the name of a saved workflow";
+            self.notes.mistake(format!("schedule[{index}].workflow"), message);
         }
     }
 
@@ -86,6 +152,9 @@ impl Check<'_> {
             if let Some(name) = &task.handler {
                 self.tool(format!("{place}.handler"), name);
             }
+            let alias = task.model.as_ref().or(template.ensemble.model.as_ref());
+            self.callable(&place, alias, &task.tools);
+            self.seen(&place, alias, &task.attachments);
             let lists = [
                 ("tools", &task.tools),
                 ("input_guardrails", &task.input_guardrails),
@@ -96,6 +165,37 @@ impl Check<'_> {
                     self.tool(format!("{place}.{key}[{index}]"), name);
                 }
             }
+        }
+    }
+
+    /// Checks that the model of a task that lists tools can call them.
+    fn callable(&mut self, place: &str, alias: Option<&String>, tools: &[String]) {
+        if let Some(model) = self.model(alias).filter(|model| !model.info.tools && !tools.is_empty()) {
+            let alias = &model.info.alias;
+            let message = format!("the model `{alias}` cannot call tools: it has `tools = false`");
+            self.notes.mistake(format!("{place}.tools"), message);
+        }
+    }
+
+    /// Checks that the model of a task with pictures can see them.
+    fn seen(&mut self, place: &str, alias: Option<&String>, attachments: &[AttachmentSource]) {
+        let is_picture = |source: &AttachmentSource| match source {
+            AttachmentSource::File(path) => is_picture(&MediaType::of_file(path).essence),
+            AttachmentSource::Id(_) => false,
+        };
+        let Some(index) = attachments.iter().position(is_picture) else { return };
+        if let Some(model) = self.model(alias).filter(|model| !model.info.vision) {
+            let message = format!("the model `{}` cannot see pictures: it has no `vision = true`", model.info.alias);
+            self.notes.mistake(format!("{place}.attachments[{index}]"), message);
+        }
+    }
+
+    /// Returns the model that is asked first: of this name, or the first.
+    fn model(&self, alias: Option<&String>) -> Option<&'a Model> {
+        let models = &self.config.models;
+        match alias {
+            Some(alias) => models.iter().find(|model| model.info.alias == *alias),
+            None => models.first(),
         }
     }
 
@@ -116,6 +216,8 @@ impl Check<'_> {
         let place = format!("{place}.{named}");
         match share.kind {
             ShareKind::Tool => self.tool(place, &share.target),
+            // Workflows are saved while a server runs: one that is missing is not listed.
+            ShareKind::Workflow => {}
             ShareKind::Task => {
                 let tasks: Vec<&str> = template.ensemble.tasks.iter().filter_map(|task| task.name.as_deref()).collect();
                 if !tasks.contains(&share.target.as_str()) {
@@ -150,15 +252,23 @@ impl Check<'_> {
             task.tools.iter().chain(&task.handler).chain(&task.input_guardrails).chain(&task.output_guardrails)
         });
         let tools = named.map(|name| Arc::new(ToolInfo::new(name, ""))).collect();
-        Catalog { models, tools, providers: Vec::new() }
+        Catalog { models, tools, workflows: SavedWorkflows::Later, ..Catalog::default() }
     }
 
     /// Returns the key of the file for a position in a run.
     fn place(&self, mistake: &Mistake) -> String {
-        let place = match mistake.place.strip_prefix("tasks") {
-            Some(rest) => format!("ensemble.task{rest}"),
-            None => inside("ensemble", &mistake.place),
+        let (list, rest) = mistake.place.split_once('[').unwrap_or((&mistake.place, ""));
+        let place = match list {
+            "tasks" => format!("ensemble.task[{rest}"),
+            "groups" if !rest.is_empty() => format!("ensemble.group[{rest}"),
+            "groups" => "ensemble.group".to_owned(),
+            _ => inside("ensemble", &mistake.place),
         };
+        if let Some((before, field)) = place.rsplit_once('.')
+            && let Some((_, key)) = KEYS.iter().find(|(name, _)| *name == field)
+        {
+            return format!("{before}.{key}");
+        }
         if let Some((task, field)) = place.split_once(".modelOptions.") {
             let options =
                 [ModelOption::Temperature, ModelOption::TopP, ModelOption::Seed, ModelOption::ReasoningEffort];
@@ -188,6 +298,12 @@ impl Check<'_> {
         if let Some(dynamic) = Dynamic::parse(name) {
             return self.looked_up(place, name, dynamic);
         }
+        if self.config.tools.openapi.iter().any(|api| api.may_have(name)) {
+            return;
+        }
+        if name == RUN_COMMAND {
+            return self.notes.mistake(place, format!("`{name}` needs `tools.run_command`"));
+        }
         match Builtin::named(name).map(key_of) {
             Some(Some(key)) if !self.notes.has(key) => self.notes.mistake(place, format!("`{name}` needs `{key}`")),
             Some(_) => self.notes.mistake(place, format!("`{name}` is not in `tools.builtin`")),
@@ -207,9 +323,12 @@ impl Check<'_> {
     }
 
     pub(super) fn unknown(&mut self, place: String, what: &str, name: &str, known: &[&str]) {
-        let allowed = match known {
-            [] => "none is named in this file".to_owned(),
-            known => format!("allowed are {}", known.join(", ")),
+        // Short names are alike by chance.
+        let meant = alike(name, known.iter().copied()).filter(|_| name.chars().count() >= SUGGESTED_CHARS);
+        let allowed = match (known, meant) {
+            ([], _) => "none is named in this file".to_owned(),
+            (known, None) => format!("allowed are {}", known.join(", ")),
+            (known, Some(meant)) => format!("did you mean `{meant}`? Allowed are {}", known.join(", ")),
         };
         self.notes.found([(place, format!("unknown {what} `{name}`; {allowed}"))]);
     }

@@ -8,13 +8,15 @@ use consort_core::owner::Owner;
 use consort_core::request::ON_TIMEOUT;
 use consort_core::spec::{OnTimeout, Review};
 use consort_runtime::effects::CANCEL_GRACE;
+use consort_runtime::engine::Quota;
 use consort_server::access::{Key, Scope, Sees};
+use consort_server::oidc;
 use consort_server::ws::Sockets;
-use consort_server::{DRAIN_TIMEOUT, MAX_BODY_BYTES};
+use consort_server::{DRAIN_TIMEOUT, MAX_ATTACHMENT_BYTES, MAX_BODY_BYTES};
 
 use super::fields::Fields;
 use super::typed::Typed;
-use super::values::{Parsed, address, at_least, duration, duration_or_zero, text, whole, word};
+use super::values::{Parsed, address, at_least, duration, duration_or_zero, text, usd, whole, word};
 
 /// The server.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,9 +25,9 @@ pub(crate) struct Server {
     pub(crate) host: String,
     /// The port; 0 = any free one.
     pub(crate) port: u16,
-    /// The maximal number of runs at the same time.
+    /// The maximum number of runs at the same time.
     pub(crate) max_concurrent_runs: usize,
-    /// The maximal number of runs that may wait.
+    /// The maximum number of runs that may wait.
     pub(crate) max_queued_runs: usize,
     /// The number of finished runs that are kept.
     pub(crate) max_retained_completed_runs: usize,
@@ -43,9 +45,13 @@ pub(crate) struct Server {
     pub(crate) trace_dir: Option<PathBuf>,
     /// Origins of web pages, besides its own, that may send requests.
     pub(crate) allowed_origins: Vec<String>,
-    /// Maximal bytes of a request's body.
+    /// The addresses of proxies whose `X-Forwarded-For` is believed.
+    pub(crate) trusted_proxies: Vec<IpAddr>,
+    /// The maximum number of bytes of a request's body.
     pub(crate) max_body_bytes: usize,
-    /// Maximal bytes of a frame from a client.
+    /// The maximum number of bytes of an uploaded file.
+    pub(crate) max_attachment_bytes: usize,
+    /// The maximum number of bytes of a frame from a client.
     pub(crate) max_frame_bytes: usize,
     /// The time that running work may take to reach a safe point when draining.
     pub(crate) drain_timeout: Duration,
@@ -53,6 +59,10 @@ pub(crate) struct Server {
     pub(crate) cancel_grace: Duration,
     /// The keys that clients may connect with; empty lets in every program on this machine.
     pub(crate) api_keys: Vec<Key>,
+    /// The quotas of owners.
+    pub(crate) quotas: Vec<Quota>,
+    /// The issuer whose tokens clients may connect with, if any.
+    pub(crate) oidc: Option<oidc::Options>,
 }
 
 const SCOPES: &[(&str, Scope)] = &[
@@ -69,11 +79,16 @@ const SEES: &[(&str, Sees)] = &[("own", Sees::Own), ("all", Sees::All)];
 impl Server {
     /// Returns true when other machines could connect without a key.
     pub(crate) fn is_open(&self) -> bool {
+        self.is_public() && self.api_keys.is_empty() && self.oidc.is_none()
+    }
+
+    /// Returns true when other machines could connect.
+    pub(crate) fn is_public(&self) -> bool {
         let loopback = match self.host.trim_matches(['[', ']']).parse::<IpAddr>() {
             Ok(address) => address.is_loopback(),
             Err(_) => self.host == "localhost",
         };
-        !loopback && self.api_keys.is_empty()
+        !loopback
     }
 }
 
@@ -97,11 +112,15 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Server {
         workspace: fields.path("workspace"),
         trace_dir: fields.path("trace_dir"),
         allowed_origins: fields.each("allowed_origins", origin).unwrap_or_default(),
+        trusted_proxies: fields.each("trusted_proxies", ip_address).unwrap_or_default(),
         max_body_bytes: fields.read("max_body_bytes", at_least(1024)).unwrap_or(MAX_BODY_BYTES),
+        max_attachment_bytes: fields.read("max_attachment_bytes", at_least(1024)).unwrap_or(MAX_ATTACHMENT_BYTES),
         max_frame_bytes: fields.read("max_frame_bytes", at_least(1024)).unwrap_or(sockets.max_frame_bytes),
         drain_timeout: fields.read("drain_timeout", duration).unwrap_or(DRAIN_TIMEOUT),
         cancel_grace: fields.read("cancel_grace", duration_or_zero).unwrap_or(CANCEL_GRACE),
         api_keys: fields.tables("api_key", api_key),
+        quotas: fields.tables("quota", quota),
+        oidc: fields.table("oidc", sign_on).flatten(),
     }
 }
 
@@ -125,6 +144,37 @@ fn api_key(fields: &mut Fields<'_>) -> Key {
     }
 }
 
+/// Reads one `[[server.quota]]`.
+fn quota(fields: &mut Fields<'_>) -> Quota {
+    let owner = fields.need("owner", text);
+    let max_concurrent_runs = fields.read("max_concurrent_runs", at_least(1));
+    let max_cost_per_day = fields.read("max_cost_usd_per_day", usd);
+    if max_concurrent_runs.is_none() && max_cost_per_day.is_none() {
+        fields.mistake_here("limits nothing: add `max_concurrent_runs` or `max_cost_usd_per_day`");
+    }
+    let owner = owner.filter(|owner| owner != "*").map(|owner| Owner::stored(&owner));
+    Quota { owner, max_concurrent_runs, max_cost_per_day }
+}
+
+/// Reads `[server.oidc]`.
+fn sign_on(fields: &mut Fields<'_>) -> Option<oidc::Options> {
+    let issuer = fields.need("issuer", issuer);
+    let audience = fields.need("audience", text);
+    let owner_claim = fields.read("owner_claim", text);
+    let scopes_claim = fields.read("scopes_claim", text);
+    let usual = oidc::Options::new(&issuer?, &audience?).ok()?;
+    Some(oidc::Options {
+        owner_claim: owner_claim.unwrap_or(usual.owner_claim),
+        scopes_claim: scopes_claim.unwrap_or(usual.scopes_claim),
+        ..usual
+    })
+}
+
+fn issuer(value: &Typed) -> Parsed<String> {
+    let issuer = text(value)?;
+    oidc::Options::new(&issuer, "").map(|options| options.issuer)
+}
+
 /// Reads the name of an owner of runs.
 pub(super) fn owner(value: &Typed) -> Parsed<Owner> {
     Owner::named(&text(value)?)
@@ -139,6 +189,11 @@ fn sha256(value: &Typed) -> Parsed<[u8; 32]> {
         Ok(bytes) if digits.len() == 64 => bytes.try_into().map_err(|_| wrong()),
         Ok(_) | Err(_) => Err(wrong()),
     }
+}
+
+fn ip_address(value: &Typed) -> Parsed<IpAddr> {
+    let wrong = |_| "must be an IP address such as \"10.0.0.1\" or \"::1\", without a port".to_owned();
+    text(value)?.parse().map_err(wrong)
 }
 
 fn origin(value: &Typed) -> Parsed<String> {

@@ -1,6 +1,7 @@
 //! `[tools]`: the built-in ones, web search, tools behind an HTTP endpoint, and
 //! those made of others.
 
+use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -10,14 +11,15 @@ use consort_core::id::Millis;
 use consort_core::own_tool::{Audience, OwnTool};
 use consort_server::DIRECT;
 pub(crate) use consort_tools::Builtin;
-use consort_tools::{Needs, WebSearchOptions};
+use consort_tools::{CommandOptions, Needs, RUN_COMMAND, WebSearchOptions};
 
 use super::fields::Fields;
 use super::http_tools::{self, HttpTool};
 use super::models::WEB;
+use super::openapi::{self, Api};
 use super::pipelines::{self, Pipeline};
 use super::typed::Typed;
-use super::values::{Parsed, address, flag, text, word};
+use super::values::{Parsed, address, bytes, duration, flag, text, word};
 
 /// The tools that agents can call.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,10 @@ pub(crate) struct Tools {
     pub(crate) web_search: Option<WebSearchOptions>,
     /// Tools behind HTTP endpoints.
     pub(crate) http: Vec<HttpTool>,
+    /// APIs by their OpenAPI documents.
+    pub(crate) openapi: Vec<Api>,
+    /// The programs that may be run, if any may.
+    pub(crate) run_command: Option<CommandOptions>,
     /// Tools made of others, each after its steps.
     pub(crate) pipelines: Vec<Pipeline>,
 }
@@ -49,27 +55,28 @@ pub(super) const PERMISSIONS: &[(&str, Permission)] = &[
     ("editor_mutate", Permission::EditorMutate),
     ("subagent", Permission::Subagent),
     ("secrets", Permission::Secrets),
+    ("execute", Permission::Execute),
 ];
 
 /// The words for effect classes.
 pub(super) const EFFECTS: &[(&str, EffectClass)] =
     &[("read", EffectClass::Read), ("idempotent", EffectClass::Idempotent), ("once", EffectClass::Once)];
 
-/// Whether tasks may list a tool without any configuration.
+/// Returns whether tasks may list a tool without any configuration.
 pub(crate) fn is_given(name: &str) -> bool {
     OwnTool::parse(name).is_some_and(|tool| tool.audience() == Audience::Everyone)
 }
 
 /// Returns the names that no tool of an MCP server gets, whether they are in use or not.
 pub(crate) fn reserved_tools() -> impl Iterator<Item = &'static str> {
-    Builtin::ALL.map(Builtin::name).into_iter().chain(OwnTool::ALL.map(OwnTool::name))
+    Builtin::ALL.map(Builtin::name).into_iter().chain([RUN_COMMAND]).chain(OwnTool::ALL.map(OwnTool::name))
 }
 
 /// Returns the key without which a built-in tool is absent, if there is one.
 pub(crate) fn key_of(builtin: Builtin) -> Option<&'static str> {
     match builtin.needs() {
         Needs::Search => Some("tools.web_search"),
-        Needs::Workspace => Some("server.workspace"),
+        Needs::Workspace | Needs::Sandbox => Some("server.workspace"),
         Needs::Nothing | Needs::Web | Needs::Run => None,
     }
 }
@@ -79,7 +86,13 @@ impl Tools {
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let builtin = self.builtin.iter().map(|builtin| builtin.name());
         let http = self.http.iter().map(|tool| tool.info.name.as_str());
-        builtin.chain(http).chain(self.pipelines.iter().map(|pipeline| pipeline.name.as_str()))
+        let operations = self.openapi.iter().flat_map(Api::known).map(|tool| tool.info.name.as_str());
+        let program = self.run_command.iter().map(|_| RUN_COMMAND);
+        builtin
+            .chain(program)
+            .chain(http)
+            .chain(operations)
+            .chain(self.pipelines.iter().map(|pipeline| pipeline.name.as_str()))
     }
 }
 
@@ -89,13 +102,26 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
     let taken = |name: &str| {
         // Asking a person is the only built-in tool of runs that can be switched off.
         let reserved = OwnTool::parse(name).is_some_and(|tool| tool != OwnTool::HumanInput);
-        reserved || builtin.iter().any(|builtin| builtin.name() == name)
+        reserved || name == RUN_COMMAND || builtin.iter().any(|builtin| builtin.name() == name)
     };
     let http = fields.entries("http", |name, fields| {
         if taken(name) {
             fields.mistake_here("a built-in tool has this name");
         }
         http_tools::read(name, fields)
+    });
+    let openapi = fields.entries("openapi", |name, fields| {
+        let api = openapi::read(name, fields);
+        let others = http.iter().map(|tool| tool.info.name.as_str());
+        let others: Vec<&str> =
+            others.filter(|other| api.known().iter().any(|tool| tool.info.name == *other)).collect();
+        if let Some(other) = others.first() {
+            fields.mistake_here(format!("an operation of it is called `{other}`, as a tool of [tools.http]"));
+        }
+        if let Some(tool) = api.known().iter().find(|tool| taken(&tool.info.name)) {
+            fields.mistake_here(format!("an operation of it has the name of the built-in tool `{}`", tool.info.name));
+        }
+        api
     });
     let pipelines = fields.entries("pipeline", |name, fields| {
         if taken(name) {
@@ -107,10 +133,53 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
         direct: fields.each("direct", word(PERMISSIONS)).unwrap_or_else(|| DIRECT.to_vec()),
         allow_private_addresses: fields.read("allow_private_addresses", flag).unwrap_or(false),
         web_search: fields.table("web_search", web_search),
+        run_command: fields.table("run_command", run_command),
         pipelines: pipelines::sorted(pipelines),
+        openapi,
         http,
         builtin,
     }
+}
+
+fn run_command(fields: &mut Fields<'_>) -> CommandOptions {
+    let programs = fields.names("programs", program);
+    if programs.is_empty() {
+        fields.mistake_here("`programs` must name at least one program");
+    }
+    let options = CommandOptions {
+        programs,
+        read_only: fields.each("read_only", folder).unwrap_or_default(),
+        env: fields.map("env", text).into_iter().collect(),
+        timeout: fields.read("timeout", duration).unwrap_or(CommandOptions::TIMEOUT),
+        max_memory: fields.read("max_memory", bytes).unwrap_or(CommandOptions::MAX_MEMORY),
+    };
+    if let Some(name) = options.env.iter().map(|(name, _)| name).find(|name| !is_variable(name)) {
+        fields.mistake("env", format!("`{name}` is no name of a variable, or one that Consort sets itself"));
+    }
+    options
+}
+
+/// Reads the name of a program: there is no shell, and no path.
+fn program(value: &Typed) -> Parsed<String> {
+    let name = text(value)?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
+    if !name.is_empty() && !name.starts_with(['.', '-']) && name.chars().all(is_plain) {
+        Ok(name)
+    } else {
+        Err("must be the name of a program, such as \"cargo\": a folder that it is in goes into `read_only`".to_owned())
+    }
+}
+
+/// Reads a folder by its absolute path.
+fn folder(value: &Typed) -> Parsed<PathBuf> {
+    let path = PathBuf::from(text(value)?);
+    let is_plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+    if is_plain && path != Path::new("/") { Ok(path) } else { Err("must be the absolute path of a folder".to_owned()) }
+}
+
+fn is_variable(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(is_plain) && !matches!(name, "PATH" | "HOME" | "LANG")
 }
 
 fn web_search(fields: &mut Fields<'_>) -> WebSearchOptions {

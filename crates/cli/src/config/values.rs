@@ -21,7 +21,7 @@ const NANO_DIGITS: i32 = 9;
 /// Edits between an unknown word or key and the one that may have been meant,
 /// per characters of the word.
 const CHARS_PER_EDIT: usize = 3;
-/// Maximal characters of a string in a message.
+/// The maximum number of characters of a string in a message.
 const QUOTED_MAX: usize = 60;
 
 /// Reads a string that is not blank.
@@ -83,7 +83,7 @@ fn nearest<T>(value: &Typed, words: &[(&'static str, T)]) -> Option<&'static str
     alike(&text.typed, words.iter().map(|(word, _)| *word))
 }
 
-/// The word with the fewest edits from what was typed, if they are few.
+/// Returns the word with the fewest edits from what was typed, if they are few.
 pub(super) fn alike<'a>(typed: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let edits_max = (typed.chars().count() / CHARS_PER_EDIT).max(1);
@@ -116,6 +116,25 @@ fn parse_duration(text: &str) -> Option<Duration> {
         _ => return None,
     };
     Some(Duration::from_millis(number.saturating_mul(unit_ms)))
+}
+
+/// Reads a number of bytes above zero, such as `"1GiB"`.
+pub(crate) fn bytes(value: &Typed) -> Parsed<u64> {
+    let wanted = "a size such as \"512MiB\" or \"1GiB\"";
+    let text = string(value, wanted)?;
+    parse_bytes(text).filter(|bytes| *bytes > 0).ok_or_else(|| format!("must be {wanted}, not {}", quoted(value)))
+}
+
+fn parse_bytes(text: &str) -> Option<u64> {
+    let (digits, unit) = text.split_at_checked(text.find(|c: char| !c.is_ascii_digit())?)?;
+    let number: u64 = digits.parse().ok()?;
+    let unit_bytes = match unit {
+        "KiB" => 1024,
+        "MiB" => 1024 * 1024,
+        "GiB" => 1024 * 1024 * 1024,
+        _ => return None,
+    };
+    number.checked_mul(unit_bytes)
 }
 
 /// Reads a rate, such as `"600/min"`.

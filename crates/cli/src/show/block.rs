@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use consort_core::status::Status;
 
+use super::instance::instance;
 use super::safe::safe;
 use super::view::{Call, Conversation, State, Task, View};
 use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, soon, span, until, width};
 
 /// Minimal columns for a task's activity, before other columns are left out.
 const DOING_MIN: usize = 24;
-/// Maximal columns of a name.
+/// The maximum number of columns of a name.
 const NAME_MAX: usize = 28;
 const GAP: &str = "  ";
 /// The duration of one step of the spinner.
@@ -126,7 +127,7 @@ fn rows(view: &View, task: &Task, now: Duration) -> Vec<Row> {
 
 fn row(conversation: &Conversation, doing: Doing, now: Duration) -> Row {
     let (tone, mark, urgency) = mark(&conversation.state, now);
-    let depth = conversation.id.matches('.').count() / 2;
+    let depth = conversation.id.matches('.').count() / 2 + usize::from(instance(&conversation.id).is_some());
     let elapsed = conversation.took.or_else(|| conversation.began.map(|began| now.saturating_sub(began)));
     let cells = [
         safe(&conversation.model),
@@ -161,7 +162,8 @@ fn whole(view: &View, now: Duration, hidden: usize) -> Row {
         cost.map(dollars).unwrap_or_default(),
         span(result.map_or(now, |result| result.took)),
     ];
-    let (name, doing) = (String::new(), Doing::Start(text).shown());
+    let name = String::new();
+    let doing = Doing::Start(text).shown();
     Row { tone: Tone::Faint, mark: " ", name, doing, cells, urgency: Urgency::Now }
 }
 
@@ -177,7 +179,9 @@ fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
         State::Pending => (Tone::Faint, "·", Urgency::Later),
         State::Ready => (Tone::Faint, "·", Urgency::Soon),
         State::Calling { open, .. } if open.is_empty() => (Tone::Faint, "·", Urgency::Soon),
-        State::Asking | State::Writing(_) | State::Calling { .. } => (Tone::Busy, spinning, Urgency::Now),
+        State::Split | State::Asking | State::Writing(_) | State::Calling { .. } => {
+            (Tone::Busy, spinning, Urgency::Now)
+        }
         State::Retrying { .. } => (Tone::Odd, "↻", Urgency::Now),
         State::Reviewing { .. } => (Tone::Odd, "?", Urgency::Now),
         State::Done => (Tone::Good, "✓", Urgency::Over),
@@ -194,6 +198,14 @@ fn task_doing(view: &View, task: &Task, now: Duration) -> Doing {
         let names: Vec<&str> = view.waits_for(task).collect();
         return Doing::Start(format!("waits for {}", names.join(", ")).trim_end_matches(" for ").to_owned());
     }
+    let instances = task.instances().count();
+    if *state == State::Split {
+        let ended = task.instances().filter(|it| it.state.has_ended()).count();
+        return Doing::Start(format!("{ended} done, {} under way", instances - ended));
+    }
+    if *state == State::Done && instances > 0 {
+        return Doing::Start(counted(instances as u64, "instance"));
+    }
     if *state == State::Done && !task.subtasks.is_empty() {
         return Doing::Start(counted(task.subtasks.len() as u64, "subtask"));
     }
@@ -203,6 +215,7 @@ fn task_doing(view: &View, task: &Task, now: Duration) -> Doing {
 fn doing(conversation: &Conversation, now: Duration) -> Doing {
     let text = match &conversation.state {
         State::Pending => "waits".to_owned(),
+        State::Split => "under way".to_owned(),
         State::Ready => "waits for a free model slot".to_owned(),
         State::Asking => "asking".to_owned(),
         State::Writing(tail) => return Doing::End(one_line(tail)),

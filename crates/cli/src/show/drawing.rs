@@ -43,6 +43,12 @@ pub(crate) enum Code {
     MarkPastes,
     /// Turns bracketed paste off.
     UnmarkPastes,
+    /// Moves to the first column of the first row.
+    TopLeft,
+    /// Shows an empty screen, and keeps the one before.
+    EnterFullScreen,
+    /// Shows the screen from before.
+    LeaveFullScreen,
 }
 
 /// The style of text.
@@ -141,6 +147,9 @@ impl fmt::Display for Code {
             Code::Style(style) => write!(f, "\x1b[{}m", style.number()),
             Code::MarkPastes => f.write_str("\x1b[?2004h"),
             Code::UnmarkPastes => f.write_str("\x1b[?2004l"),
+            Code::TopLeft => f.write_str("\x1b[H"),
+            Code::EnterFullScreen => f.write_str("\x1b[?1049h"),
+            Code::LeaveFullScreen => f.write_str("\x1b[?1049l"),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use consort_core::answer::Sequel;
 use consort_core::chore::Chore;
 use consort_core::event::Timing;
-use consort_core::frame::field::{CallOutcome, Nullable, Review, Then};
+use consort_core::frame::field::{CallOutcome, DecisionWord, Nullable, Review, Then};
 use consort_core::frame::numbered::{EventFrame, RunFrame};
 use consort_core::frame::run;
 use consort_core::status::Status;
@@ -15,7 +15,7 @@ use super::view::{RunResult, View, breach, time_limit, until_retry};
 use super::words::{counted, cut, dollars, one_line, soon, span, until};
 use crate::client::received::Frame;
 
-/// Maximal columns of a tool's arguments or result; the frames hold all of it.
+/// The maximum number of columns of a tool's arguments or result; the frames hold all of it.
 const QUOTE_MAX: usize = 200;
 
 /// Returns the line of a frame that was just applied to the view.
@@ -47,8 +47,9 @@ fn of_run(view: &View, event: &RunFrame) -> Option<String> {
         run::Frame::CancelRequested { .. } => "stopping".to_owned(),
         run::Frame::RunPaused { .. } => "paused".to_owned(),
         run::Frame::RunResumed { .. } => "resumed".to_owned(),
+        run::Frame::BudgetRaised { by, .. } => format!("{by} raised the budget"),
         run::Frame::BudgetExceeded(exceeded) => breach(exceeded),
-        run::Frame::ReviewDecided { decision, .. } => format!("review decided: {}", decision.word()),
+        run::Frame::ReviewDecided { decision, by, .. } => format!("review decided: {}", decided(*decision, by)),
         run::Frame::ReviewTimedOut { action, .. } => format!("nobody reviewed in time: {}", action.word()),
         run::Frame::DelegationStarted { delegation, task_description } => {
             let by = delegation.delegating_agent_role.as_deref().unwrap_or_default();
@@ -115,9 +116,10 @@ fn of_task(view: &View, event: &RunFrame) -> Option<String> {
 /// Returns the task's name, with the subtask's title where it is about one.
 fn name(view: &View, id: &str) -> Option<String> {
     let (task, conversation) = view.conversation(id)?;
-    let below = (conversation.id != task.conversation.id).then_some(conversation.name.as_str());
-    let whole = |title| format!("{} > {title}", task.conversation.name);
-    Some(below.map_or_else(|| conversation.name.clone(), whole))
+    let root = task.root(id);
+    let below = (conversation.id != root.id).then_some(conversation.name.as_str());
+    let whole = |title| format!("{} > {title}", root.name);
+    Some(below.map_or_else(|| root.name.clone(), whole))
 }
 
 fn review_requested(view: &View, review: &Review) -> Option<String> {
@@ -139,10 +141,10 @@ fn quoted(text: &str) -> String {
 /// Describes the handling of a reply that was cut off.
 fn truncated(then: Sequel, in_call: bool) -> &'static str {
     match (then, in_call) {
-        (Sequel::Continue, true) => "the reply was cut inside a tool call and is asked for again",
+        (Sequel::Continue, true) => "the reply was cut inside a tool call or JSON and is asked for again",
         (Sequel::Continue, false) => "the answer was cut at the output limit and is continued",
         (Sequel::Accept, _) => "the answer was cut at the output limit and is taken as it is",
-        (Sequel::Fail, true) => "the reply was cut inside a tool call",
+        (Sequel::Fail, true) => "the reply was cut inside a tool call or JSON",
         (Sequel::Fail, false) => "the answer was cut at the output limit",
     }
 }
@@ -187,4 +189,10 @@ pub(crate) fn ended(view: &View, result: &RunResult) -> String {
     let used = [tokens, result.cost.map(dollars)];
     let used: String = used.into_iter().flatten().map(|used| format!(", {used}")).collect();
     format!("{status} after {}, {tasks} done{used}", span(result.took))
+}
+
+/// Returns the decision of a review, and who decided.
+pub(super) fn decided(decision: DecisionWord, by: &str) -> String {
+    let by = one_line(by);
+    if by.is_empty() { decision.word().to_owned() } else { format!("{} by {by}", decision.word()) }
 }

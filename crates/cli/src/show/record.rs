@@ -26,7 +26,7 @@ impl<'a> Record<'a> {
         self.0.pointer(&format!("/{pointer}")).filter(|value| !value.is_null())
     }
 
-    /// Whether there is such a field, and it is not false.
+    /// Returns whether there is such a field, and it is not false.
     pub(crate) fn has(self, pointer: &str) -> bool {
         self.field(pointer).is_some_and(|value| *value != Value::Bool(false))
     }

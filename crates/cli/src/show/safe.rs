@@ -91,7 +91,7 @@ fn escaped(text: &str, is_odd: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// Whether a hidden character only chooses or joins the emoji around it.
+/// Returns whether a hidden character only chooses or joins the emoji around it.
 fn is_part_of_emoji(sign: char, before: Option<char>, after: Option<char>) -> bool {
     let follows_emoji = before.is_some_and(is_emoji);
     let follows_styled = follows_emoji || before == Some(EMOJI_STYLE);
@@ -104,7 +104,7 @@ fn is_part_of_emoji(sign: char, before: Option<char>, after: Option<char>) -> bo
     }
 }
 
-/// Whether a character is of the blocks that emoji come from.
+/// Returns whether a character is of the blocks that emoji come from.
 fn is_emoji(sign: char) -> bool {
     matches!(sign,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{23ff}'
@@ -112,7 +112,7 @@ fn is_emoji(sign: char) -> bool {
         | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Whether a character is invisible, or changes how others are shown: bidirectional
+/// Returns whether a character is invisible, or changes how others are shown: bidirectional
 /// controls, zero-width and format characters, fillers, tags, variation selectors,
 /// separators of lines.
 fn is_hidden(sign: char) -> bool {
@@ -124,12 +124,12 @@ fn is_hidden(sign: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a character is a styled variant of a letter: mathematical, circled, blank.
+/// Returns whether a character is a styled variant of a letter: mathematical, circled, blank.
 fn is_styled_letter(sign: char) -> bool {
     matches!(sign, '\u{2460}'..='\u{24ff}' | '\u{2800}' | '\u{1d400}'..='\u{1d7ff}' | '\u{1f100}'..='\u{1f1e5}')
 }
 
-/// Whether a character is of a script or a block with look-alikes of Latin
+/// Returns whether a character is of a script or a block with look-alikes of Latin
 /// letters, digits, slashes, dots and colons.
 fn looks_like_latin(sign: char) -> bool {
     matches!(sign,

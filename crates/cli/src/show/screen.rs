@@ -8,6 +8,9 @@ use consort_core::frame::numbered::{EventFrame, RunFrame};
 use consort_core::frame::run;
 
 use super::block::{self, Size};
+use super::diff;
+use super::drawing::Drawing;
+use super::markdown::Markdown;
 use super::paint::{Colour, Painter};
 use super::plain;
 use super::view::View;
@@ -48,7 +51,10 @@ impl<'a> Screen<'a> {
     pub(crate) fn new(look: Look, output: Output<'a>) -> Screen<'a> {
         let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
         let painter = Painter::new(colour);
-        let (began, first, last, ahead) = (Instant::now(), None, Duration::ZERO, Duration::ZERO);
+        let began = Instant::now();
+        let first = None;
+        let last = Duration::ZERO;
+        let ahead = Duration::ZERO;
         Screen { output, look, view: View::default(), began, first, last, ahead, painter, covered: false }
     }
 
@@ -133,10 +139,28 @@ impl<'a> Screen<'a> {
 
     /// Shows a question in place of the block, with the cursor after it.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<()> {
+        self.ask_about(&Drawing::of(question))
+    }
+
+    /// Shows a question with a text that was formatted.
+    pub(crate) fn ask_about(&mut self, question: &Drawing) -> io::Result<()> {
         self.make_room()?;
         self.covered = true;
-        write!(self.output.err, "{question}")?;
-        self.output.err.flush()
+        self.output.err.draw(question)
+    }
+
+    /// Returns an answer as it is shown.
+    pub(crate) fn formatted(&self, answer: &str) -> Drawing {
+        match self.look {
+            Look::Block(colour) => Markdown::text(colour, answer, size(self.output.err).width),
+            Look::Lines | Look::Frames => Drawing::of(format!("{answer}\n")),
+        }
+    }
+
+    /// Returns the difference between two answers as it is shown.
+    pub(crate) fn changes(&self, before: &str, after: &str) -> Drawing {
+        let colour = if let Look::Block(colour) = self.look { colour } else { Colour::Off };
+        diff::changes(before, after, colour)
     }
 
     /// Ends the question: the block is shown again.

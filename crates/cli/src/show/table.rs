@@ -1,6 +1,9 @@
 //! Rows in columns. On a terminal no line is longer than the room: the widest text is
-//! cut, then amounts are left out, the last first; a name, which people type again, is
-//! never cut. Elsewhere everything is printed.
+//! cut, then of ids only a beginning is shown that still means one, then amounts are
+//! left out, the last first, and all texts but the last; a name, which people type
+//! again, is never cut. Elsewhere everything is printed.
+
+use std::collections::BTreeSet;
 
 use super::safe::safe;
 use super::words::{cut, one_line, padded, right, width};
@@ -9,11 +12,17 @@ const GAP: &str = "  ";
 /// Columns that a text keeps even if there is little room.
 const TEXT_MIN: usize = 6;
 
+/// Characters that a beginning of an id keeps after its first word: they hold the
+/// millisecond in which it was made, and more.
+const BEGINNING: usize = 16;
+
 /// The kind of content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
     /// A name, which is never cut.
     Name,
+    /// An id: every command takes its beginning.
+    Id,
     /// A number or a duration.
     Amount,
     /// Text, which may be cut.
@@ -67,6 +76,7 @@ impl Table {
         let cells = row.iter().zip(&self.columns).zip(widths).filter(|(_, width)| **width > 0);
         let cells = cells.map(|((cell, column), width)| match column {
             Column::Name | Column::Text => padded(&cut(cell, *width), *width),
+            Column::Id => padded(&cell.chars().take(*width).collect::<String>(), *width),
             Column::Amount => right(cell, *width),
         });
         let line = cells.collect::<Vec<_>>().join(GAP);
@@ -79,8 +89,13 @@ impl Table {
         while taken(widths) > room {
             if let Some(width) = self.widest_text(widths).filter(|width| **width > TEXT_MIN) {
                 *width -= 1;
+            } else if self.shorten_ids(&mut shown) {
+                widths.clone_from(&shown);
             } else if let Some(width) = self.last_amount(&mut shown) {
                 // The texts get its room, so they are cut anew.
+                *width = 0;
+                widths.clone_from(&shown);
+            } else if let Some(width) = self.spare_text(&mut shown) {
                 *width = 0;
                 widths.clone_from(&shown);
             } else {
@@ -89,9 +104,42 @@ impl Table {
         }
     }
 
+    /// Makes the columns of ids as narrow as beginnings are; whether that changed any.
+    fn shorten_ids(&self, widths: &mut [usize]) -> bool {
+        let mut shorter = false;
+        for (index, (column, width)) in self.columns.iter().zip(widths).enumerate() {
+            let beginning = self.beginning(index);
+            if *column == Column::Id && beginning < *width {
+                *width = beginning;
+                shorter = true;
+            }
+        }
+        shorter
+    }
+
+    /// Returns the length of beginnings that tell all cells of a column apart.
+    fn beginning(&self, column: usize) -> usize {
+        let cells: Vec<&str> = self.rows.iter().filter_map(|row| row.get(column)).map(String::as_str).collect();
+        let word = cells.iter().skip(1).filter_map(|cell| cell.find('-')).max().unwrap_or_default();
+        let longest = cells.iter().map(|cell| cell.len()).max().unwrap_or_default();
+        let apart = |length: &usize| {
+            let beginnings: BTreeSet<String> = cells.iter().map(|cell| cell.chars().take(*length).collect()).collect();
+            beginnings.len() == cells.len()
+        };
+        (word + 1 + BEGINNING..longest).find(apart).unwrap_or(longest)
+    }
+
     fn widest_text<'a>(&self, widths: &'a mut [usize]) -> Option<&'a mut usize> {
         let columns = self.columns.iter().zip(widths);
         columns.filter(|(column, _)| **column == Column::Text).map(|(_, width)| width).max()
+    }
+
+    /// Returns the first text, unless it is the only one.
+    fn spare_text<'a>(&self, widths: &'a mut [usize]) -> Option<&'a mut usize> {
+        let columns = self.columns.iter().zip(widths);
+        let mut texts = columns.filter(|(column, width)| **column == Column::Text && **width > 0);
+        let (_, first) = texts.next()?;
+        texts.next().map(|_another| first)
     }
 
     fn last_amount<'a>(&self, widths: &'a mut [usize]) -> Option<&'a mut usize> {
@@ -117,6 +165,21 @@ mod tests {
             table.row(cells.map(str::to_owned));
         }
         table
+    }
+
+    #[test]
+    fn where_there_is_little_room_ids_are_beginnings_that_tell_them_apart() {
+        let mut table = Table::new(&[("RUN", Column::Id), ("TOKENS", Column::Amount), ("WHAT", Column::Text)]);
+        let ids = ["run-0190a1b2c3d47e5f8091aaaaaaaaaaaa", "run-0190a1b2c3d47e5f8092aaaaaaaaaaaa"];
+        ids.iter().for_each(|id| table.row([*id, "7", "a story about bees"].map(str::to_owned)));
+        let lines = |room: usize| table.text(Some(room)).lines().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(lines(80)[1], format!("{}       7  a story about bees", ids[0]));
+        assert_eq!(lines(60)[1], format!("{}       7  a story about…", ids[0]), "a text gives way first");
+        assert_eq!(
+            lines(40)[1..],
+            ["run-0190a1b2c3d47e5f8091       7  a sto…", "run-0190a1b2c3d47e5f8092       7  a sto…"]
+        );
+        assert_eq!(lines(34)[1], "run-0190a1b2c3d47e5f8091  a story…");
     }
 
     #[test]

@@ -32,14 +32,22 @@ fn event(frame: Frame) -> Received {
 
 fn declared(name: &str, agent_role: &str, context: &[usize]) -> DeclaredTask {
     let task_index = NAMES.iter().position(|known| *known == name).unwrap_or_default() + 1;
-    DeclaredTask { task_index, name: name.to_owned(), agent_role: agent_role.to_owned(), context: context.to_vec() }
+    DeclaredTask {
+        task_index,
+        name: name.to_owned(),
+        agent_role: agent_role.to_owned(),
+        context: context.to_vec(),
+        when: None,
+        for_each: None,
+    }
 }
 
 fn accepted_as(workflow: Workflow, tasks: Vec<DeclaredTask>) -> Received {
-    event(Frame::RunAccepted { ensemble: "evening".to_owned(), workflow, total_tasks: tasks.len(), tasks })
+    let total_tasks = tasks.len();
+    event(Frame::RunAccepted { ensemble: "evening".to_owned(), workflow, total_tasks, tasks, groups: Vec::new() })
 }
 
-/// A run of three tasks: two side by side, one that reads both.
+/// Returns a run of three tasks: two side by side, one that reads both.
 fn accepted() -> Received {
     let [research, schedule, program] = NAMES;
     let tasks =
@@ -47,10 +55,12 @@ fn accepted() -> Received {
     accepted_as(Workflow::Parallel, tasks)
 }
 
-/// Returns the place of a task or a subtask.
+/// Returns the place of a task, of an instance or of a subtask.
 fn place(id: &str) -> TurnPlace {
-    let number = id.split('.').next().unwrap().parse().unwrap();
-    TurnPlace { task_index: number, turn_id: id.to_owned(), ..TurnPlace::default() }
+    let task = id.split('.').next().unwrap();
+    let after = |mark: char| task.split_once(mark).and_then(|(_, rest)| rest.split('i').next()?.parse().ok());
+    let task_index = task.split(['r', 'i']).next().unwrap().parse().unwrap();
+    TurnPlace { task_index, turn_id: id.to_owned(), item: after('i'), round: after('r'), ..TurnPlace::default() }
 }
 
 fn task(id: &str) -> TaskPlace {
@@ -71,7 +81,10 @@ fn asked(id: &str, model: &str) -> Received {
 
 fn token(id: &str, words: &str) -> Received {
     let turn = place(id).into();
-    Received::live(LiveFrame::Token { run_id: "run-1".into(), turn, token: words.to_owned(), sent_at: AT }.text())
+    let token = words.to_owned();
+    // Not the first words of the answer.
+    let offset = 1;
+    Received::live(LiveFrame::Token { run_id: "run-1".into(), turn, token, offset, sent_at: AT }.text())
 }
 
 fn wants(id: &str, tools: &[&str]) -> Received {
@@ -120,6 +133,7 @@ fn returned(id: &str, call: &str, outcome: CallOutcome, result: &str) -> Receive
         tool_arguments: "{}".to_owned(),
         tool_result: result.to_owned(),
         structured_result: None,
+        error: None,
     })
 }
 
@@ -221,6 +235,71 @@ fn a_run_under_way_says_what_each_task_does_and_what_it_has_used() {
   0 of 3 tasks done                                   1,204 tokens  $0.0012  2.0s
 ";
     assert_eq!(picture(&under_way(), 81), expected);
+}
+
+/// Returns the frames of a run whose second task is done for three items, and whose
+/// third is in its second round.
+fn split() -> Vec<Received> {
+    vec![
+        accepted(),
+        started("2i0"),
+        started("2i1"),
+        asked("2i0", "haiku"),
+        used("2i0", 30, "0.00100000"),
+        token("2i0", "Bees"),
+        done("2i0", 400, 30),
+        wants("2i1", &["subtask"]),
+        subtask("2i1", "2i1.0.0", "find sources"),
+        started("2i2"),
+        asked("2i2", "haiku"),
+        token("2i2", "Wasps"),
+        started("3r0"),
+        done("3r0", 100, 5),
+        started("3r1"),
+        asked("3r1", "haiku"),
+    ]
+}
+
+#[test]
+fn an_instance_has_a_line_of_its_own_below_its_task() {
+    let expected = "
+· research              waits
+⠋ schedule              1 done, 2 under way                                 1.9s
+✓   schedule [item 0]                            haiku  30 tokens  $0.0010  0.4s
+⠋   schedule [item 1]   subtask find sources                                1.8s
+·     find sources      waits for a free model slot                         1.2s
+⠋   schedule [item 2]   Wasps                    haiku                      1.1s
+⠋ program               1 done, 1 under way                                 0.8s
+✓   program (round 0)                                   5 tokens           0.1s
+⠋   program (round 1)   asking                   haiku                      0.6s
+  0 of 3 tasks done                                    35 tokens  $0.0010  2.0s
+";
+    let shown: Vec<String> =
+        picture(&split(), 92).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let expected: Vec<String> =
+        expected.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(shown, expected, "{}", picture(&split(), 92));
+    let mut over = split();
+    over.extend([
+        done("2i1", 900, 10),
+        done("2i2", 900, 10),
+        done("2", 1_500, 50),
+        done("3r1", 100, 5),
+        done("3", 900, 10),
+    ]);
+    let whole = picture(&over, 82);
+    assert!(!whole.contains("[item") && whole.contains("3 instances") && whole.contains("2 instances"), "{whole}");
+    assert!(whole.contains(" 2 of 3 tasks done") && whole.contains(" 60 tokens"), "no tokens count twice: {whole}");
+}
+
+#[test]
+fn a_line_of_a_log_names_the_instance_it_is_about() {
+    let frames = split();
+    let named = |frame: &Received| plain::line(&view(&frames), frame.frame());
+    assert_eq!(named(&frames[1]).as_deref(), Some("schedule [item 0]: started"));
+    assert_eq!(named(&frames[8]).as_deref(), Some("schedule [item 1]: subtask find sources"));
+    assert_eq!(named(&asked("2i1.0.0", "m")).as_deref(), Some("schedule [item 1] > find sources: asks m"));
+    assert_eq!(named(&done("3r1", 1_500, 5)).as_deref(), Some("program (round 1): done in 1.5s"));
 }
 
 #[test]

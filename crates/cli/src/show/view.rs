@@ -2,6 +2,8 @@
 //! count from the start of the run and come with each frame, because nothing here
 //! reads a clock.
 
+mod parts;
+
 use std::time::Duration;
 
 use consort_core::budget::Reason;
@@ -13,15 +15,15 @@ use consort_core::frame::live::LiveFrame;
 use consort_core::frame::numbered::{EventFrame, RunFrame};
 use consort_core::frame::run;
 use consort_core::spec::{OnTimeout, Workflow};
-use consort_core::status::Status;
 use consort_core::view::{self, ResultFrame, TaskOutput};
-use serde_json::Value;
 
+use super::instance::{self, instance};
+use super::plain::decided;
 use super::words::one_line;
 use crate::client::received::Frame;
 
-/// Characters kept of a model's current text: more than any line shows.
-const TAIL_CHARS: usize = 300;
+pub(crate) use parts::{About, Call, Conversation, Review, RunResult, State, Task};
+
 /// The name of the manager of a hierarchy; its frames do not name it, because it is
 /// not declared.
 const MANAGER: &str = "manager";
@@ -41,6 +43,8 @@ pub(crate) struct View {
     pub(crate) hold: Option<String>,
     /// Undecided reviews, the oldest first.
     pub(crate) reviews: Vec<Review>,
+    /// The last decision of a person, and who decided.
+    pub(crate) last_decision: Option<String>,
     /// The limit that ended the run.
     pub(crate) breach: Option<String>,
     /// Names of tasks whose outputs were cut at the output limit.
@@ -49,156 +53,6 @@ pub(crate) struct View {
     pub(crate) partial: Vec<(String, String)>,
     /// The outcome.
     pub(crate) result: Option<RunResult>,
-}
-
-/// A task and the subtasks below it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Task {
-    /// The task itself.
-    pub(crate) conversation: Conversation,
-    /// The positions of the tasks it reads from.
-    pub(crate) reads: Vec<usize>,
-    /// Its delegated subtasks, in the order they were delegated.
-    pub(crate) subtasks: Vec<Conversation>,
-}
-
-/// One conversation with a model: a task or a subtask.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Conversation {
-    /// Its path in the run, such as `2` or `2.0.1`.
-    pub(crate) id: String,
-    /// The task's name or the subtask's title.
-    pub(crate) name: String,
-    /// Its current state.
-    pub(crate) state: State,
-    /// The model it called last.
-    pub(crate) model: String,
-    /// The time it began.
-    pub(crate) began: Option<Duration>,
-    /// The duration, once it has ended.
-    pub(crate) took: Option<Duration>,
-    /// Tokens used, as far as models report them.
-    pub(crate) tokens: Option<u64>,
-    /// The cost so far, where there are prices.
-    pub(crate) cost: Option<f64>,
-    /// Its output as data, when it has a schema.
-    pub(crate) parsed: Option<Value>,
-}
-
-/// The state of a task or subtask.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum State {
-    /// It has not begun yet.
-    #[default]
-    Pending,
-    /// It waits for a free slot of its model.
-    Ready,
-    /// The model has been called.
-    Asking,
-    /// The model is answering; the end of its text so far.
-    Writing(String),
-    /// The model requested tool calls.
-    Calling {
-        /// Calls that have not returned.
-        left: usize,
-        /// Calls that are active.
-        open: Vec<Call>,
-    },
-    /// The model failed and is called again.
-    Retrying {
-        /// The time of the next attempt.
-        at: Duration,
-        /// The error.
-        why: String,
-    },
-    /// A person is to decide.
-    Reviewing {
-        /// The time limit of the review; none when absent.
-        due: Option<Duration>,
-        /// The action after the time limit.
-        then: &'static str,
-    },
-    /// It has its output.
-    Done,
-    /// It has failed.
-    Failed(String),
-    /// It was cancelled.
-    Cancelled,
-    /// It will not run.
-    Skipped(String),
-}
-
-/// An active call.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
-    /// Its path in the run.
-    pub(crate) id: String,
-    /// The tool and its arguments.
-    pub(crate) what: String,
-}
-
-/// An open review.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Review {
-    /// Its public id.
-    pub(crate) id: String,
-    /// The path of the task, subtask or call it is about.
-    pub(crate) subject: String,
-    /// The task's name.
-    pub(crate) name: String,
-    /// The subject of the decision.
-    pub(crate) about: About,
-    /// The time limit of the review; none when absent.
-    pub(crate) due: Option<Duration>,
-    /// The action after the time limit.
-    pub(crate) then: &'static str,
-}
-
-/// The subject of a decision.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum About {
-    /// Whether a task may begin.
-    Beginning,
-    /// Whether this output is good.
-    Output(String),
-    /// The question of an agent.
-    Question {
-        /// The question.
-        question: String,
-        /// Answers to choose from, if there are any.
-        options: Vec<String>,
-    },
-}
-
-/// The result of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RunResult {
-    /// The outcome.
-    pub(crate) status: Status,
-    /// The output of the task that completed last: as JSON and nothing else
-    /// when the task has a schema.
-    pub(crate) answer: Option<String>,
-    /// The error, when it failed.
-    pub(crate) error: Option<String>,
-    /// The number of tasks that have an output.
-    pub(crate) finished: usize,
-    /// The duration.
-    pub(crate) took: Duration,
-    /// Tokens used, if every model reported them.
-    pub(crate) tokens: Option<u64>,
-    /// The cost, if every model has a price.
-    pub(crate) cost: Option<f64>,
-}
-
-impl State {
-    /// Whether the state is final.
-    pub(crate) fn has_ended(&self) -> bool {
-        match self {
-            State::Done | State::Failed(_) | State::Cancelled | State::Skipped(_) => true,
-            State::Pending | State::Ready | State::Asking | State::Writing(_) => false,
-            State::Calling { .. } | State::Retrying { .. } | State::Reviewing { .. } => false,
-        }
-    }
 }
 
 impl View {
@@ -210,7 +64,9 @@ impl View {
                 EventFrame::Turn(_) => {}
             },
             Frame::Live(live) => match &**live {
-                LiveFrame::Token { turn, token, .. } => self.change(&turn.turn_id, |it| it.state.say(token)),
+                LiveFrame::Token { turn, token, offset, .. } => {
+                    self.change(&turn.turn_id, |it| it.state.say(token, *offset));
+                }
                 LiveFrame::Chunk { .. } | LiveFrame::ToolProgress(_) => {}
             },
             Frame::Result(result) => {
@@ -223,6 +79,7 @@ impl View {
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other frames change nothing that is shown")]
     fn happened(&mut self, event: &RunFrame, now: Duration) {
+        event.frame.conversation().into_iter().for_each(|place| self.arrive(place, now));
         match &event.frame {
             run::Frame::RunAccepted { ensemble, workflow, tasks, .. } => self.accepted(ensemble, *workflow, tasks),
             run::Frame::RunForked { .. } => self.forked(now),
@@ -235,9 +92,14 @@ impl View {
                 self.delegated(&delegation.delegation_id, &delegation.worker_role, now);
             }
             run::Frame::ReviewRequested(review) => self.review_opened(review, now),
-            run::Frame::ReviewDecided { review_id, .. }
-            | run::Frame::ReviewTimedOut { review_id, .. }
-            | run::Frame::ReviewClosed { review_id } => self.review_over(review_id),
+            run::Frame::ReviewDecided { review_id, decision, by, .. } => {
+                self.last_decision = Some(decided(*decision, by));
+                self.review_over(review_id);
+            }
+            run::Frame::ReviewTimedOut { review_id, .. } | run::Frame::ReviewClosed { review_id } => {
+                self.last_decision = None;
+                self.review_over(review_id);
+            }
             run::Frame::CancelRequested { .. } => self.hold = Some("stopping".to_owned()),
             run::Frame::RunPaused { .. } => self.hold = Some("paused".to_owned()),
             run::Frame::RunResumed { .. } => self.hold = None,
@@ -306,7 +168,7 @@ impl View {
         (!known.is_empty()).then(|| known.iter().sum())
     }
 
-    /// The cost so far, where there are prices.
+    /// Returns the cost so far, where there are prices.
     pub(crate) fn cost(&self) -> Option<f64> {
         let known: Vec<f64> = self.conversations().filter_map(|it| it.cost).collect();
         (!known.is_empty()).then(|| known.iter().sum())
@@ -327,7 +189,11 @@ impl View {
     }
 
     fn conversations(&self) -> impl Iterator<Item = &Conversation> {
-        self.tasks.iter().flat_map(|task| std::iter::once(&task.conversation).chain(&task.subtasks))
+        // The tokens of a task are those of its instances.
+        let own = |task: &'_ Task| task.instances().next().is_none();
+        self.tasks
+            .iter()
+            .flat_map(move |task| own(task).then_some(&task.conversation).into_iter().chain(&task.subtasks))
     }
 
     fn accepted(&mut self, ensemble: &str, workflow: Workflow, declared: &[DeclaredTask]) {
@@ -364,15 +230,14 @@ impl View {
         }
     }
 
-    fn task_of(&mut self, id: &str) -> Option<&mut Task> {
+    pub(super) fn task_of(&mut self, id: &str) -> Option<&mut Task> {
         let position = self.position(id)?;
         self.tasks.get_mut(position)
     }
 
     /// Returns the position of the task that a conversation or a call belongs to.
     fn position(&self, id: &str) -> Option<usize> {
-        let number: usize = id.split('.').next()?.parse().ok()?;
-        number.checked_sub(self.first)
+        instance::number(id)?.checked_sub(self.first)
     }
 
     /// Resets times and costs: the work so far was done by another run.
@@ -394,7 +259,9 @@ impl View {
         let call = Call { id: id.to_owned(), what: format!("subtask {name}") };
         self.change(id, |it| it.state.open(call));
         let subtask = Conversation { state: State::Ready, began: Some(now), ..Conversation::new(id, name) };
-        self.task_of(id).into_iter().for_each(|task| task.subtasks.push(subtask.clone()));
+        let Some(Task { subtasks, .. }) = self.task_of(id) else { return };
+        let before = subtasks.iter().rposition(|it| instance(&it.id) == instance(id));
+        subtasks.insert(before.map_or(subtasks.len(), |before| before + 1), subtask);
     }
 
     /// Ends the subtask that a call had become, if it had.
@@ -449,7 +316,7 @@ impl View {
                     self.truncated.push(name_of(task));
                 }
                 self.ended(task, now, State::Done);
-                let Some(Task { conversation, .. }) = self.task_of(&task.turn.turn_id) else { return };
+                let Some(conversation) = self.conversation_at(&task.turn.turn_id) else { return };
                 conversation.took = Some(Duration::from_millis(*duration_ms));
                 conversation.tokens = u64::try_from(*token_count).ok().or(conversation.tokens);
                 conversation.parsed = parsed_output.as_option().cloned();
@@ -459,51 +326,16 @@ impl View {
                 let failed = || State::Failed(one_line(reason));
                 self.ended(task, now, cancelled.map_or_else(failed, |_| State::Cancelled));
             }
-            run::Frame::TaskSkipped { task, reason } => self.ended(task, now, State::Skipped(one_line(reason))),
+            run::Frame::TaskSkipped { task, reason, .. } => self.ended(task, now, State::Skipped(one_line(reason))),
             _ => {}
         }
     }
 
     fn ended(&mut self, task: &TaskPlace, now: Duration, state: State) {
-        let Some(Task { conversation, .. }) = self.task_of(&task.turn.turn_id) else { return };
+        let Some(conversation) = self.conversation_at(&task.turn.turn_id) else { return };
         conversation.took = conversation.began.map(|began| now.saturating_sub(began));
         conversation.parsed = None;
         conversation.state = state;
-    }
-}
-
-impl State {
-    fn calling(left: usize) -> State {
-        State::Calling { left, open: Vec::new() }
-    }
-
-    fn say(&mut self, words: &str) {
-        let mut tail = if let State::Writing(tail) = self { std::mem::take(tail) } else { String::new() };
-        tail.push_str(words);
-        let excess = tail.chars().count().saturating_sub(TAIL_CHARS);
-        tail.drain(..tail.char_indices().nth(excess).map_or(0, |(start, _)| start));
-        *self = State::Writing(tail);
-    }
-
-    fn open(&mut self, call: Call) {
-        if let State::Calling { open, .. } = self {
-            open.push(call);
-        }
-    }
-
-    fn close(&mut self, id: &str) {
-        let State::Calling { left, open } = self else { return };
-        open.retain(|call| call.id != id);
-        *left = left.saturating_sub(1);
-        if *left == 0 {
-            *self = State::Ready;
-        }
-    }
-}
-
-impl Conversation {
-    fn new(id: &str, name: String) -> Conversation {
-        Conversation { id: id.to_owned(), name, ..Conversation::default() }
     }
 }
 
@@ -513,7 +345,7 @@ fn above(id: &str) -> impl Iterator<Item = &str> {
 }
 
 fn name_of(task: &TaskPlace) -> String {
-    task.task_name.as_deref().map(one_line).unwrap_or_default()
+    instance::name(&task.task_name.as_deref().map(one_line).unwrap_or_default(), &task.turn)
 }
 
 fn about(review: &Requested) -> About {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::show::block::{Line, Tone, spinning};
 use crate::show::words::{cut, one_line, span};
 
-/// Maximal columns of arguments and of reasons.
+/// The maximum number of columns of arguments and of reasons.
 const SHORT: usize = 60;
 const INDENT: &str = "  ";
 
@@ -85,7 +85,7 @@ impl Calls {
         }
     }
 
-    /// It waits for a person.
+    /// Marks a call that waits for a person.
     pub(super) fn waits(&mut self, id: &str) {
         self.set(id, State::Waits);
     }

@@ -1,11 +1,10 @@
 //! A message being typed, which may have several lines: the effect of each key on it.
 //! Reading keys and drawing the message are done elsewhere.
 
+use super::history::HISTORY_MAX;
 use super::keyboard::Key;
 
-/// Messages in the history; more than people look through.
-const HISTORY_MAX: usize = 500;
-/// Maximal characters of a message; more than a model reads at once.
+/// The maximum number of characters of a message; more than a model reads at once.
 const MESSAGE_MAX: usize = 1_000_000;
 /// The character at the end of a line that continues the message in the next.
 const CONTINUES: char = '\\';
@@ -20,6 +19,8 @@ pub(crate) struct Editor {
     shown: usize,
     /// The new message, while one of the history is shown.
     draft: Vec<char>,
+    /// The text that is searched for in the history, while it is.
+    sought: Option<String>,
 }
 
 /// The result of a key.
@@ -29,6 +30,8 @@ pub(crate) enum Typed {
     More,
     /// The message continues, without the part that was too long.
     Full,
+    /// The message continues, with the word before the cursor completed.
+    Complete,
     /// The message is complete.
     Message(String),
     /// The user is leaving.
@@ -36,8 +39,13 @@ pub(crate) enum Typed {
 }
 
 impl Editor {
-    /// Maximal characters of a message.
+    /// The maximum number of characters of a message.
     pub(crate) const MAX: usize = MESSAGE_MAX;
+
+    /// Creates an empty message after these.
+    pub(crate) fn after_messages(history: Vec<String>) -> Editor {
+        Editor { shown: history.len(), history, ..Editor::default() }
+    }
 
     /// Returns the message so far.
     pub(crate) fn text(&self) -> String {
@@ -61,19 +69,35 @@ impl Editor {
         self.draft.clear();
     }
 
-    /// Adds a message to the history.
-    pub(crate) fn remember(&mut self, message: &str) {
-        if !message.trim().is_empty() && self.history.last().is_none_or(|last| last != message) {
+    /// Adds a message to the history; returns whether it is new there.
+    pub(crate) fn remember(&mut self, message: &str) -> bool {
+        let is_new = !message.trim().is_empty() && self.history.last().is_none_or(|last| last != message);
+        if is_new {
             self.history.push(message.to_owned());
             let excess = self.history.len().saturating_sub(HISTORY_MAX);
             self.history.drain(..excess);
         }
         self.shown = self.history.len();
+        is_new
+    }
+
+    /// Replaces the text between a position and the cursor.
+    pub(crate) fn replace(&mut self, from: usize, text: &str) -> Typed {
+        self.erase(from.min(self.cursor));
+        self.insert(&text.chars().collect::<Vec<_>>())
     }
 
     /// Handles a key.
     pub(crate) fn press(&mut self, key: Key) -> Typed {
+        if key != Key::Search {
+            self.sought = None;
+        }
         match key {
+            Key::Tab => return Typed::Complete,
+            Key::NewLine => return self.insert(&['\n']),
+            Key::Search => self.search(),
+            Key::WordLeft => self.cursor = self.word(),
+            Key::WordRight => self.cursor = self.word_end(),
             Key::Enter if self.cursor == self.text.len() && self.text.last() == Some(&CONTINUES) => {
                 self.text.pop();
                 self.cursor -= 1;
@@ -107,7 +131,7 @@ impl Editor {
             Key::EraseWord => self.erase(self.word()),
             Key::Escape => {
                 // It can be restored, in case the key was a mistake.
-                self.remember(&self.text());
+                let _either_way = self.remember(&self.text());
                 self.clear();
             }
         }
@@ -142,6 +166,24 @@ impl Editor {
         self.cursor - spaces - letters
     }
 
+    /// Returns the end of the word after the cursor.
+    fn word_end(&self) -> usize {
+        let after = || self.text.iter().skip(self.cursor);
+        let spaces = after().take_while(|sign| sign.is_whitespace()).count();
+        let letters = after().skip(spaces).take_while(|sign| !sign.is_whitespace()).count();
+        self.cursor + spaces + letters
+    }
+
+    /// Shows the last message before the shown one that contains what was typed.
+    fn search(&mut self) {
+        let sought = self.sought.take().unwrap_or_else(|| self.text());
+        let earlier = self.history.get(..self.shown).unwrap_or_default();
+        if let Some(at) = earlier.iter().rposition(|message| message.contains(&sought)) {
+            self.bring(at);
+        }
+        self.sought = Some(sought);
+    }
+
     /// Returns the start of the cursor's line.
     fn line_start(&self) -> usize {
         self.cursor - self.text.iter().take(self.cursor).rev().take_while(|sign| **sign != '\n').count()
@@ -165,7 +207,8 @@ impl Editor {
 
     /// Moves to the line below; from the last one, to the next message.
     fn down(&mut self) {
-        let (start, end) = (self.line_start(), self.line_end());
+        let start = self.line_start();
+        let end = self.line_end();
         if end == self.text.len() {
             return self.bring(self.shown + 1);
         }
@@ -225,7 +268,7 @@ mod tests {
     #[test]
     fn earlier_messages_come_back_and_behind_them_is_the_new_one() {
         let mut editor = Editor::default();
-        ["a", "b", "b", " "].iter().for_each(|line| editor.remember(line));
+        assert_eq!(["a", "b", "b", " "].map(|line| editor.remember(line)), [true, true, false, false]);
         assert_eq!(typed(&mut editor, &[Key::Sign('c'), Key::Up]), "b|");
         assert_eq!(typed(&mut editor, &[Key::Up, Key::Up]), "a|");
         assert_eq!(typed(&mut editor, &[Key::Down, Key::Down, Key::Down]), "c|");
@@ -246,6 +289,28 @@ mod tests {
         assert_eq!(typed(&mut editor, &[Key::EraseBefore, Key::Back]), "one|\nthree");
         assert_eq!(typed(&mut editor, &[Key::Down, paste("!")]), "one\nthr!|ee");
         assert_eq!(editor.press(Key::Enter), Typed::Message("one\nthr!ee".to_owned()));
+    }
+
+    #[test]
+    fn messages_of_earlier_conversations_are_looked_through_and_searched() {
+        let history = ["eat honey", "drink tea", "honey cake"].map(str::to_owned).to_vec();
+        let mut editor = Editor::after_messages(history);
+        let mut press = |keys: &[Key]| typed(&mut editor, keys);
+        assert_eq!(press(&[Key::Up]), "honey cake|");
+        assert_eq!(press(&[Key::Down]), "|");
+        assert_eq!(press(&[&signs("honey")[..], &[Key::Search]].concat()), "honey cake|");
+        assert_eq!(press(&[Key::Search, Key::Search]), "eat honey|", "there is no earlier one");
+        assert_eq!(press(&[Key::WordLeft, Key::WordLeft, Key::WordRight, Key::Sign('s')]), "eats| honey");
+        assert_eq!(press(&[Key::Down, Key::Down, Key::Down]), "honey|", "what was typed is behind them");
+    }
+
+    #[test]
+    fn a_word_is_replaced_before_the_cursor_and_alt_enter_goes_on_in_the_next_line() {
+        let mut editor = Editor::default();
+        typed(&mut editor, &[&signs("see @plx")[..], &[Key::Left]].concat());
+        assert_eq!(editor.press(Key::Tab), Typed::Complete);
+        assert_eq!(editor.replace(4, "@plan.pdf "), Typed::More);
+        assert_eq!(typed(&mut editor, &[Key::NewLine]), "see @plan.pdf \n|x");
     }
 
     #[test]

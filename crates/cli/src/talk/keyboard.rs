@@ -13,7 +13,7 @@ const CHUNK: usize = 1024;
 /// Bytes of one paste that are buffered before they are passed on: a terminal that
 /// never marks the end of a paste must not fill the memory.
 const PASTE_PIECE: usize = 64 * 1024;
-/// Maximal bytes of an incomplete sequence; those we know are shorter.
+/// The maximum number of bytes of an incomplete sequence; those we know are shorter.
 const SEQUENCE_MAX: usize = 32;
 /// The marks that a terminal sends before and after a paste.
 const PASTE_BEGIN: &str = "\u{1b}[200~";
@@ -54,12 +54,24 @@ pub(crate) enum Key {
     EraseAfter,
     /// Ctrl-W: deletes the word before the cursor.
     EraseWord,
+    /// Tab: completes the word before the cursor.
+    Tab,
+    /// Ctrl-Left or Alt-B: to the beginning of the word.
+    WordLeft,
+    /// Ctrl-Right or Alt-F: to the end of the word.
+    WordRight,
+    /// Alt-Enter: a new line in the message.
+    NewLine,
+    /// Ctrl-R: the last message that contains what was typed.
+    Search,
 }
 
 /// The keyboard.
 pub(crate) struct Keyboard {
     /// The terminal's settings before.
     before: Termios,
+    /// The terminal's settings while keys are read.
+    modes: Termios,
     /// Keys that have not been read yet.
     typed: VecDeque<Key>,
     /// Decodes the bytes of the terminal into keys.
@@ -77,7 +89,7 @@ impl Keyboard {
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(stdin(), OptionalActions::Now, &modes)?;
-        Ok(Keyboard { before, typed: VecDeque::new(), decoder: Decoder::default(), reading: None })
+        Ok(Keyboard { before, modes, typed: VecDeque::new(), decoder: Decoder::default(), reading: None })
     }
 
     /// Returns the next key, or `None` when there will be none. Cancel safe.
@@ -100,6 +112,17 @@ impl Keyboard {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    /// Gives the terminal to another program, which must not be while a key is being read.
+    pub(crate) fn lend(&mut self) -> io::Result<()> {
+        Ok(tcsetattr(stdin(), OptionalActions::Now, &self.before)?)
+    }
+
+    /// Takes the terminal back; what was typed meanwhile was for the other program.
+    pub(crate) fn take_back(&mut self) -> io::Result<()> {
+        self.typed.clear();
+        Ok(tcsetattr(stdin(), OptionalActions::Flush, &self.modes)?)
     }
 
     /// Discards the keys that were typed before.
@@ -226,10 +249,11 @@ fn plain(sign: char) -> Option<Key> {
         '\u{5}' => Some(Key::End),
         '\u{6}' => Some(Key::Right),
         '\u{8}' | '\u{7f}' => Some(Key::Back),
-        '\t' => Some(Key::Sign(' ')),
+        '\t' => Some(Key::Tab),
         '\u{b}' => Some(Key::EraseAfter),
         '\u{e}' => Some(Key::Down),
         '\u{10}' => Some(Key::Up),
+        '\u{12}' => Some(Key::Search),
         '\u{15}' => Some(Key::EraseBefore),
         '\u{17}' => Some(Key::EraseWord),
         sign if sign.is_control() => None,
@@ -241,8 +265,9 @@ fn plain(sign: char) -> Option<Key> {
 /// unknown one.
 fn sequence(text: &str, keys: &mut Vec<Key>) -> Extent {
     let Some(body) = text.get(1..).filter(|body| body.starts_with(['[', 'O'])) else {
-        keys.push(Key::Escape);
-        return Extent::Whole(1);
+        let (key, length) = with_alt(text.chars().nth(1)).map_or((Key::Escape, 1), |key| (key, 2));
+        keys.push(key);
+        return Extent::Whole(length);
     };
     let end = body.char_indices().skip(1).find(|(_, sign)| matches!(sign, '@'..='~'));
     let Some((end, last)) = end else {
@@ -256,9 +281,22 @@ fn sequence(text: &str, keys: &mut Vec<Key>) -> Extent {
         ("", 'H') | ("1" | "7", '~') => Some(Key::Home),
         ("", 'F') | ("4" | "8", '~') => Some(Key::End),
         ("3", '~') => Some(Key::Delete),
+        ("1;5" | "1;3", 'C') => Some(Key::WordRight),
+        ("1;5" | "1;3", 'D') => Some(Key::WordLeft),
         _ => None,
     });
     Extent::Whole(1 + end + last.len_utf8())
+}
+
+/// Returns the key that is Alt with this one, which a terminal sends as Esc and the key in one piece.
+fn with_alt(sign: Option<char>) -> Option<Key> {
+    match sign? {
+        'b' => Some(Key::WordLeft),
+        'f' => Some(Key::WordRight),
+        '\r' | '\n' => Some(Key::NewLine),
+        '\u{8}' | '\u{7f}' => Some(Key::EraseWord),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -277,7 +315,10 @@ mod tests {
     fn keys_are_told_apart_and_sequences_nobody_knows_are_passed_over() {
         assert_eq!(keys("aé\n"), [Key::Sign('a'), Key::Sign('é'), Key::Enter]);
         assert_eq!(keys("\u{1b}"), [Key::Escape]);
-        assert_eq!(keys("\u{1b}[A\u{1b}OD\u{1b}[3~\u{1b}[1;5Cx"), [Key::Up, Key::Left, Key::Delete, Key::Sign('x')]);
+        assert_eq!(keys("\u{1b}[A\u{1b}OD\u{1b}[3~\u{1b}[1;9Cx"), [Key::Up, Key::Left, Key::Delete, Key::Sign('x')]);
+        assert_eq!(keys("\u{1b}[1;5C\u{1b}[1;3D\u{1b}b"), [Key::WordRight, Key::WordLeft, Key::WordLeft]);
+        assert_eq!(keys("\u{1b}\r\u{1b}\u{7f}\t\u{12}"), [Key::NewLine, Key::EraseWord, Key::Tab, Key::Search]);
+        assert_eq!(keys("\u{1b}a"), [Key::Escape, Key::Sign('a')]);
         assert_eq!(keys("\u{1b}\u{1b}"), [Key::Escape, Key::Escape]);
         assert_eq!(keys("\u{4}\u{0}\u{7f}"), [Key::Leave, Key::Back]);
         assert_eq!(keys(&format!("\u{1b}[{}x", "1".repeat(SEQUENCE_MAX))), [], "no sequence is as long");

@@ -1,17 +1,20 @@
 //! A conversation in a terminal, in this process or on a server (`place`). `turn`
-//! watches one turn, whose frames `story` folds and `screen` shows, with `calls`,
-//! `markdown` and `tally`; `keyboard`, `editor`, `prompt` and `slash` handle the
-//! user's input.
+//! watches one turn, whose frames `story` folds and `screen` shows, with `calls`
+//! and `tally`; `keyboard`, `editor`, `complete`, `tab`, `history`, `prompt`
+//! and `slash` handle the user's input.
 
 mod calls;
-mod editor;
-mod keyboard;
-mod markdown;
+mod complete;
+pub(crate) mod editor;
+pub(crate) mod files;
+pub(crate) mod history;
+pub(crate) mod keyboard;
 pub(crate) mod place;
 mod prompt;
 mod screen;
 mod slash;
-mod story;
+pub(crate) mod story;
+mod tab;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -20,11 +23,13 @@ mod turn;
 use consort_core::chat::Mode;
 use futures::StreamExt;
 use serde_json::{Map, Value};
+use std::path::PathBuf;
 use std::pin::pin;
 
 use self::editor::{Editor, Typed};
+use self::history::History;
 use self::keyboard::Keyboard;
-use self::place::{Begun, Place, Saying};
+use self::place::{Begun, ChatHost, Saying};
 use self::screen::Screen;
 use self::slash::{Command, Memory, Wish};
 use self::story::End;
@@ -54,6 +59,8 @@ pub(crate) struct Topic {
     pub(crate) thread: Option<String>,
     /// The model to use.
     pub(crate) model: Option<String>,
+    /// The messages of earlier conversations.
+    pub(crate) history: History,
 }
 
 /// Whether a person types.
@@ -67,7 +74,7 @@ pub(crate) enum Typist {
 
 /// A conversation.
 pub(crate) struct Talk<'a> {
-    place: Place,
+    place: ChatHost,
     screen: Screen<'a>,
     keyboard: Option<Keyboard>,
     interrupts: Interrupts,
@@ -95,12 +102,13 @@ enum Pressed {
 impl<'a> Talk<'a> {
     /// Begins a conversation; the thread to continue must exist.
     pub(crate) async fn begin(
-        place: Place,
-        topic: Topic,
+        place: ChatHost,
+        mut topic: Topic,
         (look, typist): (Look, Typist),
         output: Output<'a>,
     ) -> anyhow::Result<Talk<'a>> {
-        if let Some(thread) = &topic.thread {
+        if let Some(thread) = &mut topic.thread {
+            *thread = place.whole_id(thread).await?;
             place.open(thread).await?;
         }
         let mut screen = Screen::new(look, output);
@@ -111,7 +119,9 @@ impl<'a> Talk<'a> {
             }
             Typist::Nobody => None,
         };
-        let (interrupts, memory, tally) = (interrupts(), Memory::default(), Tally::default());
+        let interrupts = interrupts();
+        let memory = Memory::default();
+        let tally = Tally::default();
         Ok(Talk { place, screen, keyboard, interrupts, topic, mode: None, memory, tally })
     }
 
@@ -121,8 +131,8 @@ impl<'a> Talk<'a> {
     }
 
     /// Runs one turn.
-    pub(crate) async fn once(&mut self, content: &str) -> anyhow::Result<Exit> {
-        match self.say(Saying::Words(self.message(content))).await {
+    pub(crate) async fn once(&mut self, content: &str, files: Vec<PathBuf>) -> anyhow::Result<Exit> {
+        match self.say(Saying::Words(self.message(content), files)).await {
             Ok(Turned::Ended(End::Done)) => Ok(Exit::Done),
             Ok(Turned::Ended(End::Failed | End::Stopped)) => Ok(Exit::Failed),
             Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
@@ -137,7 +147,7 @@ impl<'a> Talk<'a> {
 
     /// Runs turns until the user leaves.
     pub(crate) async fn on(&mut self) -> anyhow::Result<Exit> {
-        let mut editor = Editor::default();
+        let mut editor = Editor::after_messages(self.topic.history.load());
         self.screen.whisper("Say something. /help lists what else can be typed; Ctrl-D leaves.")?;
         loop {
             let line = match self.line(&mut editor).await? {
@@ -146,7 +156,7 @@ impl<'a> Talk<'a> {
             };
             let told = match slash::read(&line) {
                 Wish::Exit => return Ok(Exit::Done),
-                wish @ (Wish::Say(_) | Wish::Continue) => match self.say(self.saying(&wish)).await {
+                wish @ (Wish::Say(_) | Wish::Continue) => match self.wished(&wish).await {
                     Ok(Turned::Left) => return Ok(Exit::Interrupted),
                     Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
                     // An empty line separates turns.
@@ -188,6 +198,7 @@ impl<'a> Talk<'a> {
             };
             match typed {
                 Typed::More => {}
+                Typed::Complete => self.complete(editor).await?,
                 Typed::Full => {
                     self.screen.entered()?;
                     let most = grouped(Editor::MAX as u64);
@@ -199,15 +210,32 @@ impl<'a> Talk<'a> {
                 }
                 Typed::Message(message) => {
                     self.screen.entered()?;
-                    editor.remember(&message);
+                    if editor.remember(&message) {
+                        self.keep(&message)?;
+                    }
                     return Ok(Line::Typed(message));
                 }
             }
         }
     }
 
-    fn saying(&self, wish: &Wish) -> Saying {
-        if let Wish::Say(content) = wish { Saying::Words(self.message(content)) } else { Saying::Rest }
+    /// Adds a message to the history; if that fails, it says so once.
+    fn keep(&mut self, message: &str) -> anyhow::Result<()> {
+        if let Err(error) = self.topic.history.add(message) {
+            self.topic.history = History::default();
+            self.screen.whisper(&format!("messages are not kept for other sessions: {error}"))?;
+        }
+        Ok(())
+    }
+
+    async fn wished(&mut self, wish: &Wish) -> anyhow::Result<Turned> {
+        let saying = match wish {
+            Wish::Say(content) => {
+                Saying::Words(self.message(content), files::named(content).map_err(anyhow::Error::msg)?)
+            }
+            Wish::Continue | Wish::Do(_) | Wish::Exit | Wish::Nothing | Wish::Wrong(_) => Saying::Rest,
+        };
+        self.say(saying).await
     }
 
     async fn say(&mut self, saying: Saying) -> anyhow::Result<Turned> {
@@ -255,8 +283,9 @@ impl<'a> Talk<'a> {
                 self.topic.thread = None;
                 Ok("a new conversation".to_owned())
             }
-            Command::Threads => Ok(threads(&self.place.threads().await?, self.thread())),
+            Command::Threads => Ok(threads(&self.place.threads().await?, self.thread(), self.screen.columns())),
             Command::Thread(id) => {
+                let id = self.place.whole_id(&id).await?;
                 let title = self.place.open(&id).await?;
                 self.topic.thread = Some(id);
                 Ok(format!("going on with \"{title}\""))
@@ -315,24 +344,24 @@ impl<'a> Talk<'a> {
 }
 
 /// Sends a message to a thread, to a new one if there is none.
-async fn begin(place: &Place, thread: Option<String>, saying: Saying) -> anyhow::Result<(String, Begun)> {
+async fn begin(place: &ChatHost, thread: Option<String>, saying: Saying) -> anyhow::Result<(String, Begun)> {
     match (thread, saying) {
         (Some(thread), saying) => {
             let begun = place.say(&thread, saying).await?;
             Ok((thread, begun))
         }
-        (None, Saying::Words(message)) => place.begin(message).await,
+        (None, Saying::Words(message, files)) => place.begin(message, &files).await,
         (None, Saying::Rest) => anyhow::bail!("nothing was said yet: there is nothing to continue"),
     }
 }
 
-fn threads(answer: &Value, current: Option<&str>) -> String {
-    let mut table = Table::new(&[("THREAD", Column::Name), ("", Column::Name), ("TITLE", Column::Text)]);
+fn threads(answer: &Value, current: Option<&str>, columns: usize) -> String {
+    let mut table = Table::new(&[("THREAD", Column::Id), ("", Column::Name), ("TITLE", Column::Text)]);
     for thread in Record(answer).list("threads") {
         let mark = if current == Some(thread.text("id")) { "this one" } else { "" };
         table.row([thread.line("id"), mark.to_owned(), thread.line("title")]);
     }
-    table.text(None)
+    table.text(Some(columns))
 }
 
 fn models(answer: &Value) -> String {

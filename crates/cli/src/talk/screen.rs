@@ -6,17 +6,18 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::editor::Editor;
-use super::markdown::Markdown;
 use super::prompt::Rows;
 use super::story::{Role, Shown, Story};
 use crate::client::received::Received;
 use crate::output::{Output, Reader};
 use crate::show::block::{Line, Tone, spinning};
 use crate::show::drawing::{Code, Drawing};
+use crate::show::markdown::Markdown;
 use crate::show::paint::{Colour, Painter};
 use crate::show::safe::safe;
 use crate::show::screen::{Look, size};
 use crate::show::words::{cut, width};
+use crate::show::wrap::wrapped;
 
 /// Rows for the cursor and for the text above the drawn lines.
 const SPARE: usize = 2;
@@ -57,8 +58,11 @@ impl<'a> Screen<'a> {
         let colour = if let Look::Block(colour) = look { colour } else { Colour::Off };
         let live = output.out.reader() == Reader::Terminal && look != Look::Frames;
         let answer = if live { Answer::Live(Markdown::new(colour)) } else { Answer::Whole };
-        let (unfinished, painter) = (String::new(), Painter::new(colour));
-        let (began, typed, pastes) = (Instant::now(), None, Pastes::Unmarked);
+        let unfinished = String::new();
+        let painter = Painter::new(colour);
+        let began = Instant::now();
+        let typed = None;
+        let pastes = Pastes::Unmarked;
         Screen { output, look, answer, unfinished, painter, began, typed, pastes }
     }
 
@@ -109,7 +113,8 @@ impl<'a> Screen<'a> {
         let Answer::Live(markdown) = &mut self.answer else { return Ok(()) };
         let Some(end) = self.unfinished.rfind('\n') else { return Ok(()) };
         let lines: String = self.unfinished.drain(..=end).collect();
-        let put = |styled: Drawing, line| styled.then(markdown.line(line)).text("\n");
+        let columns = size(self.output.out).width;
+        let put = |styled: Drawing, line| styled.then(markdown.line(line, columns));
         let styled = lines.lines().fold(Drawing::default(), put);
         self.make_room()?;
         self.output.out.draw(&styled)
@@ -121,10 +126,10 @@ impl<'a> Screen<'a> {
             self.unfinished.push('\n');
         }
         self.whole_lines()?;
-        if let Answer::Live(markdown) = &mut self.answer {
-            markdown.begin();
-        }
-        Ok(())
+        let Answer::Live(markdown) = &mut self.answer else { return Ok(()) };
+        let left = markdown.end(size(self.output.out).width);
+        self.make_room()?;
+        self.output.out.draw(&left)
     }
 
     /// Ends the turn: text that was not shown line by line is shown now.
@@ -147,9 +152,10 @@ impl<'a> Screen<'a> {
         }
         let size = size(self.output.err);
         let live = matches!(self.answer, Answer::Live(_));
-        let said = wrapped(if live { &self.unfinished } else { "" }, size.width);
+        let said = wrapped(&safe(if live { &self.unfinished } else { "" }), size.width);
+        let said = said.into_iter().map(|line| Line(vec![(Tone::Plain, line)]));
         let calls = story.calls.lines(self.now()).into_iter().map(|line| fitted(line, size.width));
-        let mut lines: Vec<Line> = said.into_iter().chain(calls).collect();
+        let mut lines: Vec<Line> = said.chain(calls).collect();
         if lines.is_empty() {
             lines.push(Line(vec![(Tone::Busy, spinning(self.now()).to_owned())]));
         }
@@ -188,7 +194,7 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    /// Whether a prompt is shown.
+    /// Returns whether a prompt is shown.
     pub(super) fn is_prompting(&self) -> bool {
         self.typed.is_some()
     }
@@ -234,19 +240,6 @@ impl Drop for Screen<'_> {
 /// Clears the cursor's line.
 fn start_of_line() -> Drawing {
     Drawing::default().code(Code::Return).code(Code::ClearLine)
-}
-
-/// Returns a text as lines of this width.
-fn wrapped(text: &str, columns: usize) -> Vec<Line> {
-    let mut lines: Vec<String> = Vec::new();
-    for sign in safe(text).chars() {
-        let fits = |line: &&mut String| width(line) + width(sign.encode_utf8(&mut [0; 4])) <= columns;
-        match lines.last_mut().filter(fits) {
-            Some(line) => line.push(sign),
-            None => lines.push(sign.to_string()),
-        }
-    }
-    lines.into_iter().map(|line| Line(vec![(Tone::Plain, line)])).collect()
 }
 
 /// Returns a line cut to this width.

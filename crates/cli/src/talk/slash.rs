@@ -15,9 +15,12 @@ pub(super) const HELP: &str = "\
 /revoke ID      take that back
 /cost           what the last turn and this session used
 /exit           leave (also Ctrl-D)
+@FILE           in a message: attaches a picture, a PDF or a text
 Esc or Ctrl-C stops a running turn; at the prompt Esc clears what was typed, and
-Ctrl-C twice leaves. What is pasted is one message, with all its lines; a line
-that ends in \\ goes on in the next.";
+Ctrl-C twice leaves. What is pasted is one message, with all its lines; Alt-Enter,
+or a \\ at the end of a line, goes on in the next. Tab completes commands, models,
+IDs and files; the arrows bring back earlier messages, also of other sessions, and
+Ctrl-R finds one that contains what was typed.";
 
 /// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]

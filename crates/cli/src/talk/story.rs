@@ -55,7 +55,7 @@ pub(crate) struct Approval {
     pub(crate) tool: String,
     /// The exact arguments, over several lines.
     pub(crate) args: String,
-    /// Why it is asked, where that is not the call's own effect.
+    /// The reason for the question, where it is not the call's own effect.
     pub(crate) why: Option<String>,
     /// The host, MCP server or peer that the arguments go to.
     pub(crate) host: String,
@@ -108,7 +108,7 @@ impl Story {
             Frame::Live(live) => match &**live {
                 LiveFrame::Chunk { level, call_id, content, offset, thinking, .. } => {
                     let is_answer = level.depth == 0 && thinking.is_none();
-                    if is_answer { self.spoke(call_id, content, offset.unwrap_or(0)) } else { Vec::new() }
+                    if is_answer { self.spoke(call_id, content, *offset) } else { Vec::new() }
                 }
                 LiveFrame::Token { .. } | LiveFrame::ToolProgress(_) => Vec::new(),
             },
@@ -123,7 +123,7 @@ impl Story {
             ChatFrame::Message(row) if row.role == chat::Role::Assistant => self.stored(row),
             ChatFrame::LlmVoided { level, message, then, .. } => self.voided(level, message, *then),
             ChatFrame::AnswerTruncated { then: Sequel::Continue, in_call: true, .. } => {
-                vec![note(Tone::Odd, "the reply was cut inside a tool call; it is asked for again")]
+                vec![note(Tone::Odd, "the reply was cut inside a tool call or JSON; it is asked for again")]
             }
             ChatFrame::AnswerTruncated { then: Sequel::Continue, in_call: false, .. } => {
                 vec![note(Tone::Odd, "an answer was cut at the output limit; it is continued")]
@@ -131,7 +131,7 @@ impl Story {
             ChatFrame::AnswerEmpty { then: Sequel::Continue, .. } => {
                 vec![note(Tone::Odd, "the model said nothing; it is asked again")]
             }
-            ChatFrame::TurnAdopted { epoch } if *epoch > 1 => {
+            ChatFrame::TurnAdopted { epoch, .. } if *epoch > 1 => {
                 self.void(note(Tone::Odd, "the server was started again; the turn goes on"))
             }
             ChatFrame::ToolCallUpdate(update) => self.called(update, now),

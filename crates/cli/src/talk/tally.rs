@@ -37,7 +37,8 @@ impl Cost {
 
     fn words(&self) -> String {
         let cached = if self.cached > 0 { format!(" ({} cached)", grouped(self.cached)) } else { String::new() };
-        let (read, written) = (grouped(self.input), counted(self.output, "token"));
+        let read = grouped(self.input);
+        let written = counted(self.output, "token");
         let calls = format!("{}, {}", counted(self.llm_calls, "model call"), counted(self.tool_calls, "tool call"));
         format!("{read} in{cached}, {written} out, {calls}, {}", self.price())
     }

@@ -49,7 +49,7 @@ fn words(call: &str, parent: Option<&str>, words: &str, offset: Option<usize>) -
         level: level(parent),
         call_id: call.into(),
         content: words.to_owned(),
-        offset,
+        offset: offset.unwrap_or(0),
         thinking: offset.is_none().then_some(true),
         chat_seq: 0,
     };
@@ -149,7 +149,7 @@ fn what_a_model_said_before_it_failed_or_died_does_not_count() {
         message: "overloaded".to_owned(),
         then: ThenWord::Retry,
     });
-    let adopted = |epoch| event(ChatFrame::TurnAdopted { epoch });
+    let adopted = |epoch| event(ChatFrame::TurnAdopted { epoch, node: None, reason: None });
     let call = RowCall { id: "a".to_owned(), name: "json".to_owned(), args: json!({}) };
     let frames = [
         adopted(1),
@@ -209,6 +209,7 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
         approval_id: "t-approval-0".to_owned(),
         decision: Answer::Deny,
         by: "Ada".to_owned(),
+        args: None,
     };
     told(&mut story, &[event(resolved)]);
     assert!(story.approvals.is_empty());

@@ -197,7 +197,7 @@ impl Talk<'_> {
     async fn pressed(&mut self, key: Option<Key>, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
         let Some(key) = key.filter(|key| *key != Key::Escape) else { return self.stop(thread, watching).await };
         match watching.line.press(key) {
-            Typed::More | Typed::Full => Ok(self.screen.prompt(CHOICES, &watching.line)?),
+            Typed::More | Typed::Full | Typed::Complete => Ok(self.screen.prompt(CHOICES, &watching.line)?),
             Typed::Left => self.stop(thread, watching).await,
             Typed::Message(line) => {
                 self.screen.entered()?;

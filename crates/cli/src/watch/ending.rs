@@ -5,11 +5,13 @@ use std::io;
 use std::path::PathBuf;
 
 use consort_core::status::Status;
+use serde::de::IgnoredAny;
 
 use super::Watched;
 use crate::exit::Exit;
-use crate::output::Output;
-use crate::show::screen::Look;
+use crate::output::{Output, Reader};
+use crate::show::markdown::Markdown;
+use crate::show::screen::{Look, size};
 use crate::show::view::{RunResult, View};
 use crate::show::words::counted;
 
@@ -45,9 +47,22 @@ impl Ending {
         if matches!(look, Look::Block(_)) {
             writeln!(output.err)?;
         }
-        let newline = if answer.ends_with('\n') { "" } else { "\n" };
-        write!(output.out, "{answer}{newline}")
+        match (look, output.out.reader()) {
+            (Look::Block(colour), Reader::Terminal) if !is_json(answer) => {
+                let columns = size(output.out).width;
+                output.out.draw(&Markdown::text(colour, answer, columns))
+            }
+            (Look::Block(_) | Look::Lines | Look::Frames, _) => {
+                let newline = if answer.ends_with('\n') { "" } else { "\n" };
+                write!(output.out, "{answer}{newline}")
+            }
+        }
     }
+}
+
+/// Returns whether an answer is data, in which a star is a star.
+fn is_json(answer: &str) -> bool {
+    answer.trim_start().starts_with(['{', '[', '"']) && serde_json::from_str::<IgnoredAny>(answer).is_ok()
 }
 
 /// Returns the ending of the run of this id.

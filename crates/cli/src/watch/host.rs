@@ -106,7 +106,7 @@ impl Host<'_> {
         }
     }
 
-    /// Whether the run has ended.
+    /// Returns whether the run has ended.
     pub(super) async fn has_ended(self) -> anyhow::Result<bool> {
         match self {
             Host::Here(engine, run, _) => Ok(engine.run(run).await?.end().is_some()),
@@ -114,7 +114,7 @@ impl Host<'_> {
         }
     }
 
-    /// Whether the run waits only for reviews, and only the person in front of this
+    /// Returns whether the run waits only for reviews, and only the person in front of this
     /// process could decide them.
     pub(super) fn needs_person(self) -> bool {
         matches!(self, Host::Here(engine, run, None) if engine.is_parked(run))

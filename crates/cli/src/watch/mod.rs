@@ -8,6 +8,7 @@ mod host;
 mod remote;
 mod review;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
@@ -20,8 +21,10 @@ use tokio::time::{MissedTickBehavior, interval};
 use self::host::Decided;
 pub(crate) use self::host::Host;
 pub(crate) use self::remote::watch_there;
-use self::review::{Keyboard, Question};
+pub(crate) use self::review::edit;
+use self::review::{Keyboard, Question, RULE};
 use crate::client::events::Heard;
+use crate::show::drawing::Drawing;
 use crate::show::screen::Screen;
 use crate::terminal::Person;
 
@@ -68,6 +71,8 @@ pub(crate) struct Watch<'a, 'b> {
     stalled: Option<String>,
     /// The hints that were printed about reviews that cannot be decided here.
     hints: Vec<String>,
+    /// The output of each task that was last shown here for a review.
+    reviewed: BTreeMap<String, String>,
 }
 
 /// Whether the run was asked to stop.
@@ -108,9 +113,20 @@ impl<'a, 'b> Watch<'a, 'b> {
         person: Option<&'a Person>,
         (interrupts, ctrl_c): (Interrupts, CtrlC),
     ) -> Watch<'a, 'b> {
-        let (stopping, keyboard) = (Stopping::No, Keyboard::default());
-        let (question, decided, stalled, hints) = (None, None, None, Vec::new());
-        Watch { host, screen, person, interrupts, ctrl_c, stopping, keyboard, question, decided, stalled, hints }
+        Watch {
+            host,
+            screen,
+            person,
+            interrupts,
+            ctrl_c,
+            stopping: Stopping::No,
+            keyboard: Keyboard::default(),
+            question: None,
+            decided: None,
+            stalled: None,
+            hints: Vec::new(),
+            reviewed: BTreeMap::new(),
+        }
     }
 
     /// Watches the run to its end.
@@ -152,7 +168,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
-    /// Whether waiting here is useless: no person can be asked, and no open review has a
+    /// Returns whether waiting here is useless: no person can be asked, and no open review has a
     /// time limit.
     fn is_undecided(&self) -> bool {
         let reviews = &self.screen.view().reviews;
@@ -216,7 +232,8 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
         if self.question.as_ref().is_some_and(|question| !open(&question.review)) {
             self.question = None;
-            self.screen.ask("\nThis review is over.\n")?;
+            let how = self.screen.view().last_decision.as_ref().map(|how| format!(": {how}")).unwrap_or_default();
+            self.screen.ask(&format!("\nThis review is over{how}.\n"))?;
             return self.screen.answered();
         }
         if self.person.is_none() {
@@ -229,13 +246,22 @@ impl<'a, 'b> Watch<'a, 'b> {
         let next = reviews.iter().find(|review| self.decided.as_deref() != Some(review.id.as_str()));
         let free = self.question.is_none() && self.stopping == Stopping::No;
         let Some(review) = next.filter(|_| free) else { return Ok(()) };
+        self.keyboard.forget();
         let question = Question::new(review);
-        let opening = question.opening(review, self.screen.now());
+        let earlier =
+            review::output(review).and_then(|output| self.reviewed.insert(review.name.clone(), output.to_owned()));
+        let formatted = |output: &str| {
+            let shown = self.screen.formatted(output);
+            let Some(earlier) = earlier.filter(|earlier| earlier.trim_end() != output) else { return shown };
+            let changes = self.screen.changes(earlier.trim_end(), output);
+            shown.text(format!("{RULE}\nSince the last review of it:\n")).then(changes)
+        };
+        let opening = question.opening(review, self.screen.now(), formatted);
         self.question = Some(question);
-        self.screen.ask(&opening)
+        self.screen.ask_about(&opening)
     }
 
-    /// Prints once what can be done about a review that cannot be decided here.
+    /// Prints once how to decide a review that cannot be decided here.
     fn hint(&mut self) -> io::Result<()> {
         let hints = self.screen.view().reviews.iter().map(|review| self.host.review_hint(review));
         let Some(hint) = hints.into_iter().find(|hint| !self.hints.contains(hint)) else { return Ok(()) };
@@ -266,11 +292,16 @@ impl<'a, 'b> Watch<'a, 'b> {
             let words = question.type_text();
             return Ok(self.screen.ask(words)?);
         };
+        let before = text.clone();
         let edited = tokio::task::spawn_blocking(move || review::edit(&editor, &text)).await?;
         // Ctrl-C was meant for the editor.
         while self.interrupts.next().now_or_never().flatten().is_some() {}
         match edited {
-            Ok(text) => self.decide(Decision::Edit { output: text.trim_end().into() }).await,
+            Ok(text) => {
+                let changes = self.screen.changes(before.trim_end(), text.trim_end());
+                self.screen.ask_about(&Drawing::of("Your changes:\n").then(changes))?;
+                self.decide(Decision::Edit { output: text.trim_end().into() }).await
+            }
             Err(error) => self.refused(&error.to_string()),
         }
     }

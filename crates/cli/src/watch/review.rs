@@ -11,9 +11,12 @@ use anyhow::Context;
 use consort_core::event::Decision;
 use tokio::task::JoinHandle;
 
+use crate::show::drawing::Drawing;
 use crate::show::view::{About, Review};
 use crate::show::words::until;
 
+/// The rule before and after an output.
+pub(super) const RULE: &str = "────────────────────────────────────────";
 /// The line that ends a text typed line by line.
 const END: &str = ".";
 
@@ -35,6 +38,8 @@ enum Step {
     Explain,
     /// Type a new text; the lines so far.
     Type(Vec<String>),
+    /// Say once more that the run is to end.
+    End,
 }
 
 /// The effect of a line.
@@ -49,28 +54,32 @@ pub(super) enum Heard {
 }
 
 impl Question {
+    /// The second question before a run is ended, which cannot be mended afterwards.
+    const SURE: &str = "This ends the run here. Type x again to do that, anything else to choose again: ";
+
     /// Creates a question about a review.
     pub(super) fn new(review: &Review) -> Question {
         Question { review: review.id.clone(), about: review.about.clone(), step: Step::Choose }
     }
 
-    /// Returns the text that is shown first.
-    pub(super) fn opening(&self, review: &Review, now: Duration) -> String {
+    /// Returns the text that is shown first, with the output as it was `formatted`.
+    pub(super) fn opening(&self, review: &Review, now: Duration, formatted: impl FnOnce(&str) -> Drawing) -> Drawing {
         let due = match review.due {
             Some(due) => format!("; in {} {}", until(due.saturating_sub(now)), review.then),
             None => String::new(),
         };
-        let (name, choices) = (&review.name, self.choices());
+        let name = &review.name;
+        let choices = self.choices();
         match &self.about {
-            About::Beginning => format!("\nReview before `{name}` starts{due}.\n{choices}"),
+            About::Beginning => Drawing::of(format!("\nReview before `{name}` starts{due}.\n{choices}")),
             About::Output(output) => {
-                let rule = "─".repeat(40);
-                format!("\nReview of `{name}`{due}.\n{rule}\n{}\n{rule}\n{choices}", output.trim_end())
+                let opened = Drawing::of(format!("\nReview of `{name}`{due}.\n{RULE}\n"));
+                opened.then(formatted(output.trim_end())).text(format!("{RULE}\n{choices}"))
             }
             About::Question { question, options } => {
                 let option = |(index, option): (usize, &String)| format!("  {}. {}\n", index + 1, option);
                 let options: String = options.iter().enumerate().map(option).collect();
-                format!("\n`{name}` asks{due}.\n{}\n{options}{choices}", question.trim_end())
+                Drawing::of(format!("\n`{name}` asks{due}.\n{}\n{options}{choices}", question.trim_end()))
             }
         }
     }
@@ -101,6 +110,13 @@ impl Question {
         let line = line.trim_end_matches(['\r', '\n']);
         match &mut self.step {
             Step::Choose => self.choose(line.trim()),
+            Step::End if matches!(line.trim().to_lowercase().as_str(), "x" | "exit") => {
+                Heard::Decided(Decision::ExitEarly)
+            }
+            Step::End => {
+                self.step = Step::Choose;
+                Heard::Ask(self.choices())
+            }
             Step::Explain if line.trim().is_empty() => Heard::Ask("What should be better? "),
             Step::Explain => Heard::Decided(Decision::Reject { feedback: line.trim().into() }),
             Step::Type(lines) if line == END => {
@@ -119,7 +135,10 @@ impl Question {
         }
         match (word.to_lowercase().as_str(), &self.about) {
             ("a" | "approve", _) => Heard::Decided(Decision::Continue),
-            ("x" | "exit", _) => Heard::Decided(Decision::ExitEarly),
+            ("x" | "exit", _) => {
+                self.step = Step::End;
+                Heard::Ask(Question::SURE)
+            }
             ("e" | "edit", About::Output(output)) => Heard::Edit(output.clone()),
             ("r" | "reject", _) => {
                 self.step = Step::Explain;
@@ -127,6 +146,14 @@ impl Question {
             }
             _ => Heard::Ask(self.choices()),
         }
+    }
+}
+
+/// Returns the output that a review is about, if it is about one.
+pub(super) fn output(review: &Review) -> Option<&str> {
+    match &review.about {
+        About::Output(output) => Some(output),
+        About::Beginning | About::Question { .. } => None,
     }
 }
 
@@ -141,11 +168,18 @@ fn answer(word: &str, options: &[String]) -> Option<Decision> {
 /// that use the terminal meanwhile must get the keys.
 #[derive(Default)]
 pub(super) struct Keyboard {
-    /// The pending read of a line. If its question goes away, the next one gets the line.
+    /// The pending read of a line. If its question goes away, the next one gets what is typed from then on.
     waiting: Option<JoinHandle<io::Result<String>>>,
 }
 
 impl Keyboard {
+    /// Forgets the input typed up to now: it was not meant for a question that was not shown yet.
+    pub(super) fn forget(&mut self) {
+        self.waiting = self.waiting.take().filter(|line| !line.is_finished());
+        // Only a terminal has something to forget; what a program sends is meant as it is.
+        let _no_terminal = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+    }
+
     /// Returns the next line, or `None` when there will be none. Cancel safe.
     pub(super) async fn line(&mut self) -> Option<String> {
         let waiting = self.waiting.get_or_insert_with(|| tokio::task::spawn_blocking(read_line));
@@ -163,7 +197,7 @@ fn read_line() -> io::Result<String> {
 
 /// Lets a person change a text in their editor, which gets the terminal even if our
 /// own outputs are redirected.
-pub(super) fn edit(editor: &str, text: &str) -> anyhow::Result<String> {
+pub(crate) fn edit(editor: &str, text: &str) -> anyhow::Result<String> {
     let mut file = tempfile::Builder::new().prefix("consort-review-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     let mut words = editor.split_whitespace();
@@ -214,6 +248,10 @@ mod tests {
         view.reviews.remove(0)
     }
 
+    fn opening(question: &Question, review: &Review, now: Duration) -> String {
+        question.opening(review, now, |output| Drawing::of(format!("{output}\n"))).for_program()
+    }
+
     fn heard(question: &mut Question, lines: &[&str]) -> Heard {
         let mut heard = Heard::Ask("");
         for line in lines {
@@ -232,7 +270,7 @@ Review of `poem`; in 1m 00s the run ends there.
 Roses\u{1b}[2J
 ────────────────────────────────────────
 [a]pprove  [e]dit  [r]eject  [x] exit early: ";
-        assert_eq!(question.opening(&review, Duration::from_secs(30)), expected);
+        assert_eq!(opening(&question, &review, Duration::from_secs(30)), expected);
     }
 
     #[test]
@@ -240,7 +278,7 @@ Roses\u{1b}[2J
         let review = review("BEFORE_EXECUTION", 0);
         let mut question = Question::new(&review);
         let choices = "[a]pprove  [r]eject  [x] exit early: ";
-        assert_eq!(question.opening(&review, Duration::ZERO), format!("\nReview before `poem` starts.\n{choices}"));
+        assert_eq!(opening(&question, &review, Duration::ZERO), format!("\nReview before `poem` starts.\n{choices}"));
         assert_eq!(question.hear("e\n"), Heard::Ask(choices));
     }
 
@@ -252,7 +290,10 @@ Roses\u{1b}[2J
         let hear = |lines: &[&str]| heard(&mut question.clone(), lines);
         assert_eq!(hear(&["a\n"]), Heard::Decided(Decision::Continue));
         assert_eq!(hear(&[" APPROVE \r\n"]), Heard::Decided(Decision::Continue));
-        assert_eq!(hear(&["x\n"]), Heard::Decided(Decision::ExitEarly));
+        assert_eq!(hear(&["x\n"]), Heard::Ask(Question::SURE), "ending the run is asked twice");
+        assert_eq!(hear(&["x\n", "X\n"]), Heard::Decided(Decision::ExitEarly));
+        assert_eq!(hear(&["x\n", "\n"]), Heard::Ask(question.choices()));
+        assert_eq!(hear(&["x\n", "a\n"]), Heard::Ask(question.choices()), "what else is typed then is no decision");
         assert_eq!(hear(&["yes\n", "\n"]), Heard::Ask(question.choices()));
         assert_eq!(hear(&["r\n", "\n", "shorter \n"]), reject("shorter"));
         assert_eq!(hear(&["e\n"]), Heard::Edit("Roses\u{1b}[2J\n".to_owned()));
@@ -267,7 +308,7 @@ Roses\u{1b}[2J
         let review = Review { about, ..review("BEFORE_EXECUTION", 0) };
         let question = Question::new(&review);
         let expected = "\n`poem` asks.\nTea?\n  1. Green\n  2. 2\nYour answer, or its number: ";
-        assert_eq!(question.opening(&review, Duration::ZERO), expected);
+        assert_eq!(opening(&question, &review, Duration::ZERO), expected);
         let said = |line: &str| question.clone().hear(line);
         let answer = |text: &str| Heard::Decided(Decision::Edit { output: text.into() });
         assert_eq!((said("1\n"), said("a\n"), said("7\n")), (answer("Green"), answer("a"), answer("7")));

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// How a command ended: its status, its answer and everything else it said.
+/// The end of a command: its status, its standard output and its standard error.
 pub(crate) type Ended = (Option<i32>, String, String);
 
 fn consort(folder: &Path, args: &[&str]) -> Command {
@@ -13,7 +13,7 @@ fn consort(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// What there is to say about a process that has ended.
+/// Returns the end of a process.
 pub(crate) fn ended(Output { status, stdout, stderr }: Output) -> Ended {
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }

@@ -26,13 +26,13 @@ fn configure(folder: &Path, config: &str) {
     std::fs::write(folder.join("consort.toml"), config).unwrap();
 }
 
-/// The thread that the last line says how to go on with.
+/// Returns the thread that the last line names for going on.
 fn thread((_, _, words): &Ended) -> String {
     let last = words.lines().last().unwrap();
     last.strip_prefix("to go on: consort chat --thread ").unwrap_or_else(|| panic!("{words}")).to_owned()
 }
 
-/// The lines without what differs from one time to the next.
+/// Returns the lines without the parts that differ from one run to the next.
 fn lines(words: &str) -> Vec<String> {
     let timeless = |line: &str| match line.rsplit_once("  ") {
         Some((line, took)) if took.ends_with('s') && took.starts_with(|sign: char| sign.is_ascii_digit()) => {
@@ -85,8 +85,8 @@ fn parallel_subtasks_are_told_as_a_tree_and_what_is_piped_in_is_a_message() {
     let lines = lines(&words);
     let (last, told) = lines.split_last().unwrap();
     assert_eq!(last, "to go on: consort chat --thread ");
-    let (tree, other) =
-        (["✓ subtask What is 42 * 17", "  ✓ calculator 42 * 17"], ["✓ subtask Write about the many kinds of"]);
+    let tree = ["✓ subtask What is 42 * 17", "  ✓ calculator 42 * 17"];
+    let other = ["✓ subtask Write about the many kinds of"];
     let either = [[tree.as_slice(), &other].concat(), [other.as_slice(), &tree].concat()];
     assert!(either.iter().any(|order| told == order.as_slice()), "{words}");
 }
@@ -147,12 +147,12 @@ fn a_turn_that_a_crash_left_behind_does_not_block_its_thread() {
     assert_eq!((status, answer.starts_with("- 1 + 1 = **2**")), (Some(0), true), "{words}");
 }
 
-/// The next request, on a connection of its own: what was asked, and
-/// where the answer goes.
+/// Accepts the next request, on a separate connection; returns its first line, and the stream for the answer.
 fn asked(server: &TcpListener) -> (String, TcpStream) {
     let (stream, _) = server.accept().unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let (mut first, mut length) = (String::new(), 0);
+    let mut first = String::new();
+    let mut length = 0;
     reader.read_line(&mut first).unwrap();
     for line in reader.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty()) {
         if let Some(bytes) = line.to_lowercase().strip_prefix("content-length: ") {
@@ -169,7 +169,8 @@ fn reply(stream: &mut TcpStream, status: &str, kind: &str, body: &str) {
 
 #[test]
 fn ctrl_c_before_the_server_has_answered_stops_the_turn_once_it_has() {
-    let (folder, server) = (tempfile::tempdir().unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", server.local_addr().unwrap());
     let mut child = start(folder.path(), &["chat", "--url", &url, "Hello"]);
     let mut words = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -202,7 +203,8 @@ fn ctrl_c_before_the_server_has_answered_stops_the_turn_once_it_has() {
 
 #[test]
 fn a_question_of_a_tainted_chat_says_what_was_read_and_where_it_would_go() {
-    let (folder, server) = (tempfile::tempdir().unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", server.local_addr().unwrap());
     let mut child = start(folder.path(), &["chat", "--url", &url, "Hello"]);
     let mut words = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -235,7 +237,7 @@ fn a_question_of_a_tainted_chat_says_what_was_read_and_where_it_would_go() {
 #[test]
 fn every_ending_has_its_status() {
     let folder = tempfile::tempdir().unwrap();
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let closed = crate::ports::free();
     let url = format!("http://127.0.0.1:{closed}");
     let gone = format!("[models.gone]\nprovider = 'openai'\nmodel = 'm'\nbase_url = '{url}/v1'\nretries = 0\n");
     configure(folder.path(), &gone);

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 const RUNS: usize = 200;
 const KILLS: u64 = 3;
-/// How long a client waits before it tries again to connect.
+/// The delay before a client tries again to connect.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 const CONFIG: &str = r#"
@@ -73,8 +73,8 @@ impl Drop for Server {
     }
 }
 
-/// What one client has: its run, and every event it was shown.
-struct Client {
+/// A client: its run, and every event it was shown.
+pub(crate) struct Client {
     run: String,
     address: Arc<str>,
     events: Vec<Value>,
@@ -85,13 +85,26 @@ struct Client {
 }
 
 impl Client {
-    /// A number below `below`, different each time.
+    /// Creates a client that has seen nothing yet.
+    pub(crate) fn new(run: &str, address: &Arc<str>, dice: u64, seen: &watch::Sender<u64>) -> Client {
+        let run = run.to_owned();
+        let address = address.clone();
+        Client { run, address, events: Vec::new(), over: false, dice, seen: seen.clone() }
+    }
+
+    /// Returns every event it was shown.
+    pub(crate) fn into_events(self) -> Vec<Value> {
+        self.events
+    }
+
+    /// Returns a number below `below`, different each time.
     fn roll(&mut self, below: u64) -> u64 {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.dice >> 33) % below
     }
 
-    async fn follow(mut self) -> Client {
+    /// Watches the run to its end.
+    pub(crate) async fn follow(mut self) -> Client {
         while !self.over {
             let enough = 1 + self.roll(12) as usize;
             let _hung_up = if self.roll(2) == 0 { self.by_socket(enough).await } else { self.by_stream(enough).await };
@@ -116,7 +129,8 @@ impl Client {
     async fn by_stream(&mut self, enough: usize) -> Option<()> {
         let url = format!("http://{}/api/runs/{}/events?from={}", self.address, self.run, self.events.len());
         let mut bytes = reqwest::get(url).await.ok().filter(|answer| answer.status() == 200)?.bytes_stream();
-        let (mut rest, until) = (String::new(), self.events.len() + enough);
+        let mut rest = String::new();
+        let until = self.events.len() + enough;
         while self.events.len() < until && !self.over {
             rest.push_str(&String::from_utf8(bytes.next().await?.ok()?.to_vec()).ok()?);
             while let Some((line, after)) =
@@ -136,7 +150,8 @@ impl Client {
         let (mut socket, _) = connect_async(format!("ws://{}/ws", self.address)).await.ok()?;
         let wanted = json!({ "type": "subscribe", "events": ["*"], "runId": self.run, "from": self.events.len() });
         socket.send(Message::text(wanted.to_string())).await.ok()?;
-        let (mut subscribed, until) = (false, self.events.len() + enough);
+        let mut subscribed = false;
+        let until = self.events.len() + enough;
         while self.events.len() < until && !self.over {
             let Message::Text(text) = socket.next().await?.ok()? else { continue };
             let frame: Value = serde_json::from_str(&text).unwrap();
@@ -180,9 +195,7 @@ async fn two_hundred_clients_come_and_go_through_three_kills_and_miss_nothing() 
     let mut clients = tokio::task::JoinSet::new();
     for n in 0..RUNS {
         let run = submit(&address, n).await;
-        let (events, over, dice) = (Vec::new(), false, n as u64 + 1);
-        let client = Client { run, address: address.clone(), events, over, dice, seen: seen.clone() };
-        clients.spawn(client.follow());
+        clients.spawn(Client::new(&run, &address, n as u64 + 1, &seen).follow());
     }
     for kill in 1..=KILLS {
         progress.wait_for(|seen| *seen >= kill * 1000).await.unwrap();

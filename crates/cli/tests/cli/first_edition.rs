@@ -1,42 +1,20 @@
 //! A store as the first edition left it: whatever was in it is there, and goes
 //! on. The file stays as it is; a store of a later version is kept beside it.
 
-use std::path::Path;
-
-use reqwest::Client;
 use serde_json::{Value, json};
 
+use crate::requests::{client, copy_of, get};
 use crate::served::Served;
 
 const STORE: &str = "tests/cli/stores/first-edition.db";
-const CONFIG: &str = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n";
 
 const ENDED: &str = "run-01a1e0b65f49744d9e513b0aac70bc1a";
 const WAITING: &str = "run-01a1e0b6803874c6bca41c9ffb839dd7";
 const THREAD: &str = "thread-01a1e0b6804a7355976d8dcd42b5cfa1";
 const WORKFLOW: &str = "workflow-01a1e0b6827b72c5940d067f532c83cf";
 
-/// A server over a copy of the store.
 fn served() -> Served {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("consort-data")).unwrap();
-    std::fs::write(folder.path().join("consort.toml"), CONFIG).unwrap();
-    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join(STORE);
-    std::fs::copy(store, folder.path().join("consort-data/consort.db")).unwrap();
-    Served::start_in(folder)
-}
-
-fn client() -> Client {
-    // Whoever comes second finds that it is done.
-    let _done = rustls::crypto::ring::default_provider().install_default();
-    Client::new()
-}
-
-async fn get(server: &Served, path: &str) -> Value {
-    let answer = client().get(format!("{}{path}", server.url)).header("accept", "application/json").send().await;
-    let answer = answer.unwrap();
-    assert_eq!(answer.status(), 200, "{path}");
-    answer.json().await.unwrap()
+    Served::start_in(copy_of(STORE))
 }
 
 async fn post(server: &Served, path: &str, body: Value) -> Value {

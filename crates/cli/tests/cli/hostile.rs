@@ -18,13 +18,13 @@ const ATTACK: &str = "begin\u{1b}[2J\u{1b}]0;title\u{7}\u{1b}]52;c;ZXZpbA==\u{7}
     \u{9b}31m\u{9d}\u{9f}\u{ad}\u{61c}\u{180e}\u{200b}\u{200c}\u{200d}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\
     \u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\u{3164}\u{fe00}\u{fe0f}\u{feff}\u{fff9}\u{e0001}\u{e0041}\u{e007f}\u{e0100}end";
 
-/// The characters of it that are no letters.
+/// Returns the characters of the attack that must not be shown.
 fn forbidden() -> impl Iterator<Item = char> {
     ATTACK.chars().filter(|sign| !(' '..='~').contains(sign) && *sign != '\r')
 }
 
-/// A server that answers everything: as a model below `/v1`, as Consort below
-/// `/api`, as a tool elsewhere.
+/// Starts a server that answers everything: as a model below `/v1`, as Consort below `/api`, as a tool elsewhere.
+/// Returns its address.
 fn hostile() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -56,7 +56,7 @@ fn answer(mut stream: TcpStream) {
     let _gone = write!(stream, "{head}Connection: close\r\n\r\n{answer}");
 }
 
-/// The path of the next request, and its body.
+/// Returns the path of the next request, and its body.
 fn request(stream: &TcpStream) -> Option<(String, String)> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
@@ -73,8 +73,8 @@ fn request(stream: &TcpStream) -> Option<(String, String)> {
     Some((path, String::from_utf8(body).ok()?))
 }
 
-/// What the model says: the attack; or, where it is asked to pay and has not
-/// yet, a call of that tool with the attack in it.
+/// Returns the reply of the model: the attack; or, where it is asked to pay and has not done so yet, a call of that
+/// tool with the attack in it.
 fn said(body: &str) -> String {
     let pays = body.contains("PAY") && !body.contains("\"role\":\"tool\"");
     let delta = match pays {
@@ -90,7 +90,7 @@ fn said(body: &str) -> String {
     format!("data: {}\n\ndata: {}\n\ndata: [DONE]\n\n", chunk(delta, Value::Null), chunk(json!({}), reason.into()))
 }
 
-/// What Consort would answer, with the attack in every text.
+/// Returns a response of Consort, with the attack in every text.
 fn consort(path: &str) -> Option<Value> {
     let review = json!({ "reviewId": ATTACK, "runId": ATTACK, "taskName": ATTACK, "timing": "AFTER_EXECUTION",
         "taskOutput": ATTACK, "prompt": ATTACK, "decision": ATTACK });
@@ -116,7 +116,7 @@ fn consort(path: &str) -> Option<Value> {
     })
 }
 
-/// A frame about a task or a subtask, with the attack in its common fields.
+/// Returns a frame about a task or a subtask, with the attack in its common fields.
 fn about(turn: &str, kind: &str, fields: Value) -> Value {
     let mut frame = json!({ "type": kind, "taskIndex": 1, "agentRole": ATTACK, "taskDescription": ATTACK,
         "turnId": turn, "taskName": ATTACK });
@@ -124,7 +124,7 @@ fn about(turn: &str, kind: &str, fields: Value) -> Value {
     frame
 }
 
-/// A run in which everything has the attack in it.
+/// Returns the events of a run in which everything has the attack in it.
 fn events() -> String {
     let at = "2026-03-15T10:30:00.000Z";
     let request = json!({ "name": ATTACK, "arguments": ATTACK });
@@ -193,7 +193,7 @@ fn events() -> String {
     format!("{told}event: token\ndata: {token}\n\nevent: run_result\ndata: {result}\n\n")
 }
 
-/// A folder with an ensemble of one task and a tool, all of them hostile.
+/// Creates a folder with an ensemble of one task and a tool, all of them hostile.
 fn folder(url: &str, description: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let config = format!(

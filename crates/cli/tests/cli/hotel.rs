@@ -61,7 +61,8 @@ impl Process {
 
     /// Calls a tool of the network as a person would.
     fn invokes(&self, tool: &str, input: &str) -> Value {
-        let (kind, body) = ("Content-Type: application/json", serde_json::json!({ "input": input }).to_string());
+        let kind = "Content-Type: application/json";
+        let body = serde_json::json!({ "input": input }).to_string();
         let address = &self.address;
         let mut socket = TcpStream::connect(address).unwrap();
         let head = format!("POST /api/tools/{tool}/invoke HTTP/1.0\r\nHost: {address}\r\n{kind}");

@@ -70,3 +70,67 @@ fn an_http_api_is_a_tool_and_its_credentials_are_shown_nowhere() {
     assert_eq!(status, Some(0), "{words}");
     assert!(!said.contains(TOKEN) && !words.contains(TOKEN), "{said}{words}");
 }
+
+/// Answers as an API that describes itself, and sends back every other request.
+fn described(request: &str) -> String {
+    if !request.starts_with("GET /openapi.json ") {
+        return echo(request);
+    }
+    let item = serde_json::json!({ "name": "id", "in": "path", "required": true, "schema": { "type": "string" } });
+    let note =
+        serde_json::json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
+    let document = serde_json::json!({
+        "openapi": "3.1.0", "info": { "title": "Shop", "version": "1" }, "servers": [{ "url": "/v1" }],
+        "paths": { "/items/{id}": {
+            "parameters": [item],
+            "get": { "operationId": "items/get", "tags": ["items"], "summary": "Reads an item" },
+            "post": { "operationId": "items/note", "tags": ["notes"],
+                "requestBody": { "required": true, "content": { "application/json": { "schema": note } } } } } }
+    })
+    .to_string();
+    format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{document}", document.len())
+}
+
+#[test]
+fn every_operation_of_an_openapi_document_is_a_tool() {
+    let api = Outside::start(described);
+    let config = |include: &str| {
+        let spec = format!("spec = \"http://127.0.0.1:{}/openapi.json\"", api.port);
+        format!("[tools.openapi.shop]\n{spec}\ninclude = [{include}]\nheaders = {{ x-api-key = \"{TOKEN}\" }}\n")
+    };
+    let served = Served::start(Some(&config("\"items\", \"*/note\"")));
+    let fetched = api.next();
+    assert!(fetched.starts_with("GET /openapi.json ") && !fetched.contains(TOKEN), "{fetched}");
+    let listed = served.said(&["tools", "list", "--json"]);
+    assert!(
+        listed.contains("shop_items_get") && listed.contains("Reads an item") && !listed.contains(TOKEN),
+        "{listed}"
+    );
+
+    let told = served.said(&["tools", "invoke", "shop_items_get", r#"{"id": "a/b"}"#]);
+    let request = api.next();
+    assert!(request.starts_with("GET /v1/items/a%2Fb HTTP/1.1\r\n") && request.contains(TOKEN), "{request}");
+    assert!(told.contains("GET /v1/items/") && !told.contains(TOKEN), "{told}");
+    served.said(&["tools", "invoke", "shop_items_note", r#"{"id": "7", "text": "low"}"#]);
+    let request = api.next();
+    assert!(request.starts_with("POST /v1/items/7 ") && request.ends_with(r#"{"text":"low"}"#), "{request}");
+    let (_, _, refused) = served.consort(&["tools", "invoke", "shop_items_note", r#"{"id": "7"}"#]);
+    assert!(refused.contains("text"), "{refused}");
+
+    // In a folder of its own: beside the server a run would be one of the server's.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let path = elsewhere.path().join("consort.toml");
+    std::fs::write(&path, config("\"item\"")).unwrap();
+    for command in [&["check"][..], &["run"], &["serve", "--port", "0"]] {
+        let (status, _, words) = run(elsewhere.path(), command);
+        assert_eq!(status, Some(2), "{command:?}: {words}");
+        let told =
+            "tools.openapi.shop.include[0]: matches no operationId and no tag of the document; did you mean `items`?";
+        assert!(words.contains(told), "{command:?}: {words}");
+    }
+    let away = config("").replace(&format!(":{}/", api.port), ":1/");
+    std::fs::write(&path, away).unwrap();
+    let (status, _, words) = run(elsewhere.path(), &["check"]);
+    assert_eq!(status, Some(0), "it may be there later: {words}");
+    assert!(words.contains("warning: tools.openapi.shop.spec: cannot be fetched: "), "{words}");
+}

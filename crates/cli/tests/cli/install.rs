@@ -9,7 +9,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// What `make` does with these words, below a folder of the test.
+/// Runs `make` with these arguments, below a folder of the test.
 fn make(words: &[&str], below: &Path) -> Ended {
     let mut command = Command::new("make");
     command.args(words).current_dir(repository()).env_remove("PREFIX").env("DESTDIR", below);

@@ -5,7 +5,7 @@ use crate::served::Served;
 
 const REST: &str = "\n[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'e'\n[[ensemble.task]]\ndescription = 'Greet'\n";
 
-/// A new key and its block.
+/// Returns a new key and its block.
 fn new(args: &[&str]) -> (String, String) {
     let (status, answer, words) = run(std::path::Path::new("."), &[&["keys", "new"], args].concat());
     assert_eq!(status, Some(0), "{words}");

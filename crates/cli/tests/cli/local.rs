@@ -10,7 +10,7 @@ use crate::served::Served;
 use crate::slow_model::SlowModel;
 use crate::terminal::Terminal;
 
-/// A configuration with a demo model, another one and two tasks in a row.
+/// Returns a configuration with a demo model, another one and two tasks in a row.
 fn two_models(other: &str) -> String {
     format!(
         "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[models.other]\n{other}\n[ensemble]\nname = 'pair'\n\
@@ -132,7 +132,7 @@ fn what_this_version_lacks_matters_only_to_runs_that_need_it() {
 #[test]
 fn a_model_that_cannot_be_reached_fails_the_run_in_words() {
     let folder = tempfile::tempdir().unwrap();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let closed = crate::ports::free();
     std::fs::write(folder.path().join("consort.toml"), two_models(&openai(closed))).unwrap();
     let (status, answer, words) = run(folder.path(), &["run", "--input", "name=Ada"]);
     assert_eq!((status, answer.as_str()), (Some(1), ""), "{words}");
@@ -143,7 +143,7 @@ fn a_model_that_cannot_be_reached_fails_the_run_in_words() {
     assert!(words.contains("\n1 of 2 tasks finished, its output is kept in consort-data (run-"), "{words}");
 }
 
-/// A task with a schema, for a model that cannot just answer.
+/// Returns a configuration of a task with a schema, and its model, which puts words around the answer.
 fn structured() -> (String, Model) {
     let model =
         Model::saying("Sure! Here is the JSON:\n```json\n{\"bees\": 3, \"kind\": \"wild\"}\n```\nAnything else?");
@@ -167,7 +167,7 @@ fn a_structured_answer_is_its_json_and_nothing_else_on_stdout_here_and_on_a_serv
     assert_eq!(server.said(&["runs", "watch", &server.newest()]), json);
 }
 
-/// A run of one task by a demo model that may say so many tokens.
+/// Runs one task with a demo model that has this output limit.
 fn demo_run(description: &str, tokens: u32, rule: &str) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let config = format!(
@@ -214,7 +214,7 @@ fn a_review_that_nobody_can_decide_waits_for_its_time_and_says_so() {
 const REVIEWED: &str = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'one'\n\
     [[ensemble.task]]\nname = 'only'\ndescription = 'Say hello'\nreview = 'required'\n";
 
-/// The id of the only review named in some words.
+/// Returns the id of the only review named in some words.
 fn review_in(words: &str) -> String {
     let command = words.rsplit_once("consort reviews decide ").unwrap_or_else(|| panic!("no command in {words}")).1;
     command.split_whitespace().next().unwrap().to_owned()
@@ -300,8 +300,8 @@ fn a_folder_has_one_owner_and_a_crashed_run_is_mentioned_but_not_resumed() {
 
     let (status, answer, words) = run(folder.path(), &["run", "--file", "own.json"]);
     assert_eq!((status, answer.as_str()), (Some(1), ""));
-    assert!(words.starts_with("consort: cannot use the data folder consort-data: "), "{words}");
-    assert!(words.contains("in use by another process"), "{words}");
+    assert!(words.contains(": cannot use the data folder consort-data: "), "{words}");
+    assert!(words.contains("in use by another process") && words.contains("while `consort serve` does"), "{words}");
 
     crashing.kill().unwrap();
     crashing.wait().unwrap();
@@ -323,7 +323,8 @@ async fn a_backup_is_a_store_of_its_own_and_old_runs_are_not_kept_for_ever() {
     assert_eq!(consort(&["init"]).0, Some(0));
     let config = folder.path().join("consort.toml");
     let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, format!("{text}\n[server]\nmax_retained_completed_runs = 1\n")).unwrap();
+    std::fs::write(&config, text.replace("#max_retained_completed_runs = 100", "max_retained_completed_runs = 1"))
+        .unwrap();
     for _ in 0..3 {
         assert_eq!(consort(&["run"]).0, Some(0));
     }
@@ -356,4 +357,57 @@ fn a_second_ctrl_c_leaves_at_once_although_a_tool_must_not_be_dropped() {
     let rest: Vec<String> = words.collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
     slow.hung_up();
+}
+
+#[test]
+fn items_and_rounds_are_told_apart_while_they_are_done() {
+    let config = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'tour'\ninputs = { places = ['a', 'b'] }\n\
+        [[ensemble.task]]\nname = 'visit'\ndescription = 'Write about {item}'\nfor_each = 'inputs.places'\n\
+        [[ensemble.task]]\nname = 'draft'\ndescription = 'Write it up'\n\
+        [[ensemble.group]]\nname = 'loop'\ntasks = ['draft']\nrepeat_until = 'round == 1'\nmax_rounds = 3\n";
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("consort.toml"), config).unwrap();
+    let (status, _, words) = run(folder.path(), &["run"]);
+    assert_eq!(status, Some(0), "{words}");
+    for line in
+        ["visit [item 0]: started", "visit [item 1]: done in ", "draft (round 0): started", "draft (round 1): done in "]
+    {
+        assert!(words.contains(line), "{line}: {words}");
+    }
+    assert!(words.contains(" visit: done in "), "the task as a whole ends too: {words}");
+}
+
+#[test]
+fn a_configuration_is_explained_as_a_graph_and_names_that_are_almost_right_are_suggested() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: &str| std::fs::write(folder.path().join("consort.toml"), text).unwrap();
+    let pair = "[models.sonnet]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'pair'\n\
+        [[ensemble.task]]\nname = 'first'\ndescription = 'Say {word}'\ntools = ['calculator']\n\
+        [[ensemble.task]]\nname = 'second'\ndescription = 'Say more'\ncontext = ['$first']\nwhen = 'inputs.n > 2'\n";
+    write(pair);
+    let (status, graph, words) = run(folder.path(), &["check", "--explain"]);
+    assert_eq!((status, words.as_str()), (Some(0), ""), "{graph}");
+    let expected = "consort.toml: ok (1 model, 20 tools, 2 tasks)
+
+pair: 2 tasks, side by side where nothing is read
+
+  ● first
+  │   asks sonnet (demo m)
+  │   calls calculator
+  ▼
+  ● second
+      asks sonnet (demo m)
+      reads first
+      only when inputs.n > 2
+";
+    let after_first = |text: &str| text.split_once('\n').map(|(_, rest)| rest.to_owned());
+    assert_eq!(after_first(&graph), after_first(expected));
+    let (status, demo, _) = run(tempfile::tempdir().unwrap().path(), &["check", "--explain"]);
+    assert_eq!((status, demo.contains("  ▼\n")), (Some(0), true), "{demo}");
+
+    write(&(pair.to_owned() + "model = 'sonet'\ntools = ['calculater']\n"));
+    let (status, out, words) = run(folder.path(), &["check", "--explain"]);
+    assert_eq!((status, out.as_str()), (Some(2), ""), "{words}");
+    assert!(words.contains("unknown model `sonet`; did you mean `sonnet`? Allowed are sonnet"), "{words}");
+    assert!(words.contains("unknown tool `calculater`; did you mean `calculator`? Allowed are "), "{words}");
 }

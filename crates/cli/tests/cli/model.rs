@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 pub(crate) struct Model {
     /// Its block of a configuration, as the model `m`.
     pub(crate) config: String,
-    /// The last message it was told, each time.
+    /// The last message it was told, each time; as JSON where it has several parts.
     pub(crate) told: Receiver<String>,
 }
 
 impl Model {
-    /// One that answers with this.
+    /// Starts a model that answers with this text.
     pub(crate) fn saying(answer: &str) -> Model {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -43,5 +43,6 @@ fn serve(mut stream: &TcpStream, answer: &str) -> String {
     let piece = json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": "stop" }] });
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     let _gone = write!(stream, "{head}data: {piece}\n\ndata: [DONE]\n\n");
-    body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+    let content = &body["messages"].as_array().unwrap().last().unwrap()["content"];
+    content.as_str().map_or_else(|| content.to_string(), str::to_owned)
 }

@@ -15,7 +15,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// Listens, and answers each request with these bytes.
+    /// Starts a server that answers each request with these bytes.
     pub(crate) fn start(answer: fn(&str) -> String) -> Outside {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -24,9 +24,14 @@ impl Outside {
         Outside { port, heard }
     }
 
-    /// The next request, head and body.
+    /// Returns the next request, head and body.
     pub(crate) fn next(&self) -> String {
         self.heard.recv_timeout(PATIENCE).unwrap()
+    }
+
+    /// Returns whether every request has been taken by `next`.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.heard.try_recv().is_err()
     }
 }
 

@@ -15,12 +15,12 @@ use crate::slow_model::{PATIENCE, SlowModel};
 const ONE: &str = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'one'\n\
     [[ensemble.task]]\nname = 'only'\ndescription = 'Say hello to {name}'\n";
 
-/// The same, with a review that waits for ever.
+/// Returns the same configuration, with a review that waits without limit.
 fn reviewed() -> String {
     format!("[server]\nreview_timeout = '0s'\n{ONE}review = 'required'\n")
 }
 
-/// A server whose only task never ends.
+/// Starts a server whose only task never ends.
 fn endless(model: &SlowModel) -> Served {
     let slow =
         format!("provider = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:{}/v1'\nretries = 0", model.port);
@@ -160,8 +160,8 @@ fn ctrl_c_asks_the_server_to_stop_and_a_second_one_does_not_wait_for_that() {
     assert_eq!(ended(runner.wait_with_output().unwrap()), (Some(130), String::new(), expected));
 }
 
-/// A server that takes a run, has nothing to tell about it and does not stop
-/// it; and what it is asked.
+/// Starts a server that accepts a run, sends no events of it and does not stop it; returns its address and the requests
+/// it gets.
 fn reluctant() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -203,7 +203,7 @@ fn ctrl_c_does_not_wait_for_a_server_that_never_answers() {
 #[test]
 fn a_server_that_is_not_there_ends_every_command_with_status_three() {
     let folder = tempfile::tempdir().unwrap();
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = format!("127.0.0.1:{}", crate::ports::free());
     let url = format!("http://{closed}");
     let commands: &[&[&str]] = &[
         &["runs", "list"],

@@ -1,38 +1,16 @@
 //! A store as the second edition wrote it: records of version 2. The file stays as it
 //! is, so that every later version is tried on it.
 
-use std::path::Path;
-
-use reqwest::Client;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::binary::run;
+use crate::requests::{client, copy_of, get};
 use crate::served::Served;
 
 const STORE: &str = "tests/cli/stores/second-edition.db";
-const CONFIG: &str = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n";
 
-/// A server over a copy of the store.
 fn served() -> Served {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("consort-data")).unwrap();
-    std::fs::write(folder.path().join("consort.toml"), CONFIG).unwrap();
-    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join(STORE);
-    std::fs::copy(store, folder.path().join("consort-data/consort.db")).unwrap();
-    Served::start_in(folder)
-}
-
-fn client() -> Client {
-    // Whoever comes second finds that it is done.
-    let _done = rustls::crypto::ring::default_provider().install_default();
-    Client::new()
-}
-
-async fn get(server: &Served, path: &str) -> Value {
-    let answer = client().get(format!("{}{path}", server.url)).header("accept", "application/json").send().await;
-    let answer = answer.unwrap();
-    assert_eq!(answer.status(), 200, "{path}");
-    answer.json().await.unwrap()
+    Served::start_in(copy_of(STORE))
 }
 
 #[tokio::test]
@@ -52,7 +30,8 @@ async fn an_ended_run_has_its_outputs_and_its_history() {
 async fn a_waiting_run_is_decided_and_ends() {
     let server = served();
     let reviews = get(&server, "/api/reviews").await;
-    let (review, id) = (reviews["reviews"][0]["reviewId"].as_str().unwrap(), reviews["reviews"][0]["runId"].clone());
+    let review = reviews["reviews"][0]["reviewId"].as_str().unwrap();
+    let id = reviews["reviews"][0]["runId"].clone();
     let path = format!("{}/api/reviews/{review}", server.url);
     let decided = client().post(path).json(&json!({ "decision": "CONTINUE" })).send().await.unwrap();
     assert!(decided.status().is_success(), "{decided:?}");

@@ -15,14 +15,14 @@ use crate::binary::{interrupt, run, signal, start};
 use crate::slow_model::SlowModel;
 use crate::terminal::{pair, side};
 
-/// A server in this folder, and where it listens.
+/// Starts a server in this folder; returns it with its address.
 fn serve(folder: &Path) -> (Child, String) {
     let mut server = start(folder, &["serve", "--port", "0", "--data", "data"]);
     let address = listening(&mut server);
     (server, address)
 }
 
-/// Where it listens, once it does.
+/// Returns the address on which it listens, once it does.
 fn listening(server: &mut Child) -> String {
     let mut line = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -75,7 +75,7 @@ impl Lines {
     }
 }
 
-/// A configuration with the key "abc" for these scopes.
+/// Writes a configuration with the key "abc" for these scopes.
 #[cfg(test)]
 fn configure(folder: &Path, scopes: &str) {
     // The SHA-256 of "abc".
@@ -103,7 +103,8 @@ fn a_key_taken_out_of_the_file_ends_its_streams_and_every_change_says_who_made_i
     assert!(accepted.contains(&place));
 
     let watching = std::thread::spawn({
-        let (address, request) = (address.clone(), format!("GET {place}/events HTTP/1.1\r\n{key}"));
+        let address = address.clone();
+        let request = format!("GET {place}/events HTTP/1.1\r\n{key}");
         move || send(&address, &request)
     });
     std::fs::write(folder.path().join("consort.toml"), "[server]\nprot = 1\n").unwrap();
@@ -164,7 +165,7 @@ async fn a_change_over_a_socket_is_recorded_with_what_came_of_it() {
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
-/// A field of a line in the log; null when there is nothing to say.
+/// Returns a field of a line in the log; null for an empty word.
 #[cfg(test)]
 fn word(word: &str) -> Value {
     if word.is_empty() { Value::Null } else { word.into() }
@@ -258,7 +259,7 @@ fn a_run_here_can_be_seen_and_stopped_by_others_while_it_lasts() {
     assert_eq!(consort(&["runs", "list"]).0, Some(3), "the server is gone with the run");
 }
 
-/// A configuration with an MCP server, which keeps a ledger in its folder.
+/// Writes a configuration with an MCP server, which keeps a ledger in its folder.
 #[cfg(test)]
 fn with_mcp(folder: &Path) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/mcp_server.py");
@@ -337,19 +338,20 @@ fn a_task_searches_the_documents_of_a_collection_which_outlive_the_server() {
 
     let (mut again, address) = serve(folder.path());
     let run = send(&address, "POST /api/runs HTTP/1.1\r\nPrefer: wait=60");
-    assert!(run.contains("[kitchen, document 1: Soup]\\nAdd salt."), "{run}");
+    assert!(run.contains("[kitchen, document 1: Soup, line 1]\\nAdd salt."), "{run}");
     interrupt(&again);
     assert_eq!(again.wait().unwrap().code(), Some(0));
 }
 
-/// A collector that takes one request, which is what comes back.
+/// Starts a collector that takes one request; returns its address, and the thread that ends with the request.
 #[cfg(test)]
 fn collector() -> (String, std::thread::JoinHandle<String>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let taking = std::thread::spawn(move || {
         let mut socket = BufReader::new(listener.accept().unwrap().0);
-        let (mut head, mut length) = (String::new(), 0);
+        let mut head = String::new();
+        let mut length = 0;
         while !head.ends_with("\r\n\r\n") {
             let from = head.len();
             socket.read_line(&mut head).unwrap();

@@ -3,14 +3,16 @@
 use std::io::{BufRead, BufReader};
 use std::process::Child;
 
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::binary::{Ended, run, start};
+use crate::ports;
 
 /// A server that is killed when the test is over.
 pub(crate) struct Served {
-    /// Where its configuration is, and where commands are run.
+    /// The folder of its configuration, in which commands are run.
     pub(crate) folder: TempDir,
     /// Its address.
     pub(crate) url: String,
@@ -29,7 +31,8 @@ impl Served {
 
     /// Starts one with the configuration and the data of a folder.
     pub(crate) fn start_in(folder: TempDir) -> Served {
-        let (process, url) = listening(&folder, "0");
+        // Not any port: one that is its own while it is started again.
+        let (process, url) = listening(&folder, &ports::free().to_string());
         Served { folder, url, process }
     }
 
@@ -37,6 +40,21 @@ impl Served {
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+    }
+
+    /// Stops it in the middle of whatever it does, until [`Served::wake_up`].
+    pub(crate) fn stand_still(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub(crate) fn wake_up(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.process.id()).unwrap();
+        rustix::process::kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
     }
 
     /// Starts it again at the same address.
@@ -55,21 +73,21 @@ impl Served {
         start(self.folder.path(), &[args, &["--url", &self.url]].concat())
     }
 
-    /// What a command answers as JSON, when it succeeds.
+    /// Runs a command that must succeed and returns its output as JSON.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let (status, answer, words) = self.consort(&[args, &["--json"]].concat());
         assert_eq!((status, words.as_str()), (Some(0), ""), "{args:?}");
         serde_json::from_str(&answer).unwrap()
     }
 
-    /// What a command says, when it succeeds.
+    /// Runs a command that must succeed and returns its output.
     pub(crate) fn said(&self, args: &[&str]) -> String {
         let (status, answer, words) = self.consort(args);
         assert_eq!(status, Some(0), "{args:?}: {words}");
         answer
     }
 
-    /// The id of the newest run.
+    /// Returns the id of the newest run.
     pub(crate) fn newest(&self) -> String {
         self.json(&["runs", "list", "--limit", "1"])["runs"][0]["runId"].as_str().unwrap().to_owned()
     }

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// Longer than anything here takes; a test that waits for it has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 const BEGINNING: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Well\"}}]}\n\n";
 
 /// The server, for one connection.
 pub(crate) struct SlowModel {
-    /// Where it listens, on this machine.
+    /// The port it listens on, on this machine.
     pub(crate) port: u16,
     happened: Receiver<What>,
 }
@@ -24,7 +24,7 @@ enum What {
 }
 
 impl SlowModel {
-    /// Listens.
+    /// Starts the server.
     pub(crate) fn start() -> SlowModel {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -38,7 +38,7 @@ impl SlowModel {
         assert_eq!(self.happened.recv_timeout(PATIENCE), Ok(What::Asked));
     }
 
-    /// Returns when whoever asked is gone.
+    /// Returns when the client is gone.
     pub(crate) fn hung_up(&self) {
         assert_eq!(self.happened.recv_timeout(PATIENCE), Ok(What::HungUp));
     }

@@ -1,10 +1,10 @@
-//! What a client can do to runs, reviews and tools, and what it then says.
+//! Tests the commands that change runs, reviews and tools, and their output.
 
 use crate::binary::run;
 use crate::served::Served;
 use crate::slow_model::SlowModel;
 
-/// Two models, and one task that asks the one that never ends.
+/// Starts a server with two models, and one task that asks the one that never ends.
 fn slow(model: &SlowModel) -> Served {
     Served::start(Some(&format!(
         "[models.slow]\nprovider = 'openai'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:{}/v1'\nretries = 0\n\
@@ -43,6 +43,20 @@ fn a_run_is_steered_while_it_lasts_and_erased_when_it_is_over() {
     assert_eq!((status, words.ends_with("(RUN_COMPLETED)\n")), (Some(1), true), "{words}");
     assert_eq!(said(&["rm", &id]), format!("{id}: erased\n"));
     assert_eq!(server.json(&["runs", "list"])["total"], 0);
+}
+
+#[test]
+fn a_model_that_does_not_answer_is_given_up_for_the_one_that_was_switched_to() {
+    let model = SlowModel::start();
+    let server = slow(&model);
+    let runner = server.begin(&["run"]);
+    model.asked();
+    let id = server.newest();
+    server.said(&["runs", "model", &id, "demo"]);
+    let told = server.said(&["runs", "give-up", &id, "--task", "only"]);
+    assert_eq!(told, format!("{id}: gave up 1 model call\n"));
+    model.hung_up();
+    assert_eq!(runner.wait_with_output().unwrap().status.code(), Some(0));
 }
 
 #[test]

@@ -4,30 +4,21 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::binary::run;
+pub(crate) use crate::requests::client;
+use crate::requests::copy_of;
 use crate::served::Served;
 
 const FIRST: &str = "tests/cli/stores/first-edition.db";
 const DATA: &str = "consort-data/consort.db";
 const CONFIG: &str = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n";
 
-fn client() -> Client {
-    // Whoever comes second finds that it is done.
-    let _done = rustls::crypto::ring::default_provider().install_default();
-    Client::new()
-}
-
-/// A folder with a store of the first edition.
+/// Creates a folder with a store of the first edition.
 fn stored() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("consort-data")).unwrap();
-    std::fs::write(folder.path().join("consort.toml"), CONFIG).unwrap();
-    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(FIRST), folder.path().join(DATA)).unwrap();
-    folder
+    copy_of(FIRST)
 }
 
 /// Changes some words in a file, wherever they are.
@@ -38,7 +29,7 @@ fn spoil(file: &Path, words: &str, others: &str) {
     std::fs::write(file, bytes).unwrap();
 }
 
-/// Whether some words are in any file of a folder.
+/// Returns whether some words are in any file of a folder.
 fn holds(folder: &Path, words: &str) -> bool {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).any(|path| match path.is_dir() {
         true => holds(&path, words),
@@ -55,7 +46,7 @@ async fn delete(server: &Served, path: &str) -> u16 {
     client().delete(format!("{}{path}", server.url)).send().await.unwrap().status().as_u16()
 }
 
-/// A run that has ended, about this topic.
+/// Completes a run about this topic; returns its id.
 async fn ended(server: &Served, topic: &str) -> String {
     let task = json!({ "name": "a", "description": format!("Write about {topic}") });
     let request = client().post(format!("{}/api/runs", server.url)).header("prefer", "wait=60");
@@ -148,7 +139,8 @@ async fn what_was_deleted_is_in_no_file_once_the_store_is_compacted() {
     let config = format!("{CONFIG}[server]\ntrace_dir = 'traces'\n");
     std::fs::write(folder.path().join("consort.toml"), config).unwrap();
     let server = Served::start_in(folder);
-    let (secret, kept) = (ended(&server, "zanzibarleather").await, ended(&server, "quincemarmalade").await);
+    let secret = ended(&server, "zanzibarleather").await;
+    let kept = ended(&server, "quincemarmalade").await;
     let data = server.folder.path();
     assert!(holds(&data.join("consort-data"), "zanzibarleather") && holds(&data.join("traces"), "zanzibarleather"));
     assert_eq!(delete(&server, &format!("/api/runs/{secret}")).await, 204);
@@ -169,7 +161,8 @@ async fn nobody_but_the_owner_may_read_what_a_server_writes() {
     let mut left = vec![server.folder.path().join("consort-data"), server.folder.path().join("traces")];
     let mut files = 0;
     while let Some(path) = left.pop() {
-        let (is_folder, mode) = (path.is_dir(), path.metadata().unwrap().permissions().mode() & 0o777);
+        let is_folder = path.is_dir();
+        let mode = path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, if is_folder { 0o700 } else { 0o600 }, "{}", path.display());
         files += usize::from(!is_folder);
         if is_folder {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, tcgetattr};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::binary::signal;
 use crate::slow_model::PATIENCE;
@@ -22,7 +22,7 @@ pub(crate) struct Terminal {
     pieces: Receiver<Vec<u8>>,
     /// Everything that was sent to the terminal.
     sent: Vec<u8>,
-    /// How much of it was looked at.
+    /// The number of bytes of it that were looked at.
     seen: usize,
 }
 
@@ -39,6 +39,9 @@ impl Terminal {
     pub(crate) fn with(mut command: Command) -> Terminal {
         let (master, name) = pair();
         command.env("TERM", "xterm").env("NO_COLOR", "1");
+        // What is typed is kept where the test can look at it.
+        let state = command.get_current_dir().map(|folder| folder.join("state"));
+        command.envs(state.map(|state| ("XDG_STATE_HOME", state)));
         command.stdin(side(&name)).stdout(side(&name)).stderr(side(&name));
         let program = command.spawn().unwrap();
         drop(command);
@@ -68,12 +71,18 @@ impl Terminal {
         }
     }
 
+    /// Makes the terminal this large.
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.keyboard, size).unwrap();
+    }
+
     /// Waits for its end.
     pub(crate) fn ended(mut self) -> Option<i32> {
         self.wait()
     }
 
-    /// The same; the terminal stays.
+    /// Waits for its end; the terminal stays.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         self.program.wait().unwrap().code()
     }
@@ -83,7 +92,7 @@ impl Terminal {
         signal(&self.program, name);
     }
 
-    /// Whether the terminal shows what is typed and collects lines, as in a shell.
+    /// Returns whether the terminal shows what is typed and collects lines, as in a shell.
     pub(crate) fn echoes(&self) -> bool {
         tcgetattr(&self.keyboard).unwrap().local_modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }
@@ -98,7 +107,7 @@ impl Terminal {
     }
 }
 
-/// A new terminal: the side of the person, and the name of the program's.
+/// Creates a terminal; returns the side of the person, and the name of the program's side.
 pub(crate) fn pair() -> (OwnedFd, CString) {
     // Programs that other tests start meanwhile must not keep it open.
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
@@ -108,12 +117,12 @@ pub(crate) fn pair() -> (OwnedFd, CString) {
     (master, name)
 }
 
-/// What a program reads or writes on it.
+/// Opens the side of the terminal that a program reads from and writes to.
 pub(crate) fn side(name: &CString) -> Stdio {
     Stdio::from(open(&**name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap())
 }
 
-/// Reads a terminal until nobody is there any more.
+/// Reads a terminal until its program has ended.
 fn read(mut screen: File) -> Receiver<Vec<u8>> {
     let (tell, pieces) = channel();
     std::thread::spawn(move || {

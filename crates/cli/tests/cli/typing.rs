@@ -1,6 +1,7 @@
-//! What people do in a terminal: they paste into `consort chat`, press Ctrl-C,
-//! leave in a hurry, and use their editor at a review.
+//! Tests a person at a terminal, who pastes into `consort chat`, presses Ctrl-C and Tab, comes back to earlier messages,
+//! leaves in a hurry, and uses an editor at a review.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -12,9 +13,10 @@ use crate::terminal::Terminal;
 const MARK_PASTES: &str = "\u{1b}[?2004h";
 const UNMARK_PASTES: &str = "\u{1b}[?2004l";
 
-/// A folder whose model answers `Heard.`.
+/// Creates a folder whose model answers `Heard.`.
 fn folder(more: &str) -> (TempDir, Model) {
-    let (folder, model) = (tempfile::tempdir().unwrap(), Model::saying("Heard."));
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model::saying("Heard.");
     std::fs::write(folder.path().join("consort.toml"), format!("{}{more}", model.config)).unwrap();
     (folder, model)
 }
@@ -117,4 +119,82 @@ fn an_editor_has_the_terminal_although_the_answer_goes_to_a_file_and_leaving_it_
     terminal.press("Better.\n");
     assert_eq!(terminal.ended(), Some(0));
     assert_eq!(std::fs::read_to_string(folder.path().join("out.md")).unwrap(), "Better.\n");
+}
+
+#[test]
+fn what_was_typed_before_a_review_was_shown_decides_nothing() {
+    let task = "[ensemble]\nname = 'one'\n[[ensemble.task]]\nname = 'only'\ndescription = 'x'\nreview = 'required'\n";
+    let (folder, _model) = folder(task);
+    let mut terminal = Terminal::start(folder.path(), &["run"]);
+    terminal.press("a\n");
+    terminal.until("exit early: ");
+    terminal.press("x\n");
+    terminal.until("Type x again");
+    terminal.press("no\n");
+    terminal.until("exit early: ");
+    terminal.press("x\n");
+    terminal.until("Type x again");
+    terminal.press("x\n");
+    assert!(terminal.ended().is_some());
+}
+
+#[test]
+fn messages_come_back_in_the_next_session_and_are_for_their_owner_alone() {
+    let (folder, model) = folder("");
+    let mut terminal = Terminal::start(folder.path(), &["chat"]);
+    terminal.until("› ");
+    terminal.press("first\u{1b}\rthought\n");
+    terminal.until("Heard.");
+    terminal.until("› ");
+    terminal.press(" a secret\n");
+    terminal.until("Heard.");
+    terminal.until("› ");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.ended(), Some(0));
+    let file = folder.path().join("state/consort/history");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "\"first\\nthought\"\n");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+    let mut terminal = Terminal::start(folder.path(), &["chat"]);
+    terminal.until("› ");
+    terminal.press("\u{1b}[A");
+    terminal.until("› first\r\n… thought");
+    terminal.press("\n");
+    terminal.until("Heard.");
+    let told: Vec<String> = (0..3).map(|_| model.told.recv_timeout(PATIENCE).unwrap()).collect();
+    assert_eq!(told, ["first\nthought", "a secret", "first\nthought"]);
+    terminal.press("\u{4}");
+    assert_eq!(terminal.ended(), Some(0));
+}
+
+#[test]
+fn tab_completes_commands_models_files_and_ids() {
+    let (folder, model) = folder("");
+    std::fs::write(folder.path().join("plan of mine.txt"), "Build a hive").unwrap();
+    let mut terminal = Terminal::start(folder.path(), &["chat"]);
+    terminal.until("› ");
+    terminal.press("/mo\t");
+    terminal.until("› /mode");
+    terminal.press("\t");
+    let listed = terminal.until("› /mode");
+    assert!(listed.contains("/model  [NAME] the models") && listed.contains("\r\n/mode   [MODE]"), "{listed:?}");
+    terminal.press("l \t");
+    terminal.until("› /model m ");
+    terminal.press("\n");
+    terminal.until("m is asked from now on");
+    terminal.until("› ");
+    terminal.press("Read @pl\t");
+    terminal.until("› Read @\"plan of mine.txt\" ");
+    terminal.press("\n");
+    terminal.until("Heard.");
+    let told = model.told.recv_timeout(PATIENCE).unwrap();
+    assert!(told.contains("Build a hive"), "{told}");
+    terminal.until("› ");
+    terminal.press("/new\n/threads th\t");
+    terminal.until("› /threads thread-");
+    terminal.press("\n");
+    terminal.until("going on with \"Read @");
+    terminal.until("› ");
+    terminal.press("\u{4}");
+    assert_eq!(terminal.ended(), Some(0));
 }

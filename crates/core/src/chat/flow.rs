@@ -9,6 +9,7 @@ use super::{Order, Rules};
 use crate::decisions::own_tool::OwnTool;
 use crate::id::Id;
 use crate::message::Message;
+use crate::requests::catalog::Permission;
 use crate::requests::compile::{Catalog, Compiled};
 use crate::requests::draft::Ensemble;
 use crate::requests::mistake::{Code, Mistake};
@@ -42,6 +43,7 @@ pub fn compile_workflow(
 ) -> Result<Compiled, Vec<Mistake>> {
     let mut order = order;
     order.turn.allowed_hosts = super::allowed_hosts(rules, catalog);
+    order.turn.executes = rules.classes.contains(&Permission::Execute);
     let model = order.model.or_else(|| rules.model.clone());
     let ensemble = Ensemble { name: document.name.clone(), model, limits: rules.limits, ..Ensemble::default() };
     let mut inputs = json!({ MESSAGE: order.turn.content });
@@ -61,6 +63,9 @@ pub fn compile_workflow(
     if let Some(flow) = &order.turn.workflow {
         spec.tags.insert("workflow".to_owned(), flow.id.clone());
         spec.tags.insert("workflowVersion".to_owned(), flow.version.to_string());
+    }
+    for task in spec.tasks.iter_mut().filter(|task| task.sources.is_empty() && task.handler.is_none()) {
+        task.attachments.clone_from(&order.turn.files);
     }
     spec.chat = Some(order.turn);
     Ok(compiled)
@@ -83,18 +88,18 @@ fn transcript(history: &[Message]) -> String {
     let line = |message: &Message| match message {
         Message::User { text } => Some(format!("User: {text}")),
         Message::Assistant(reply) if !reply.text().is_empty() => Some(format!("Assistant: {}", reply.text())),
-        Message::Assistant(_) | Message::System { .. } | Message::Tool { .. } => None,
+        Message::Assistant(_) | Message::System { .. } | Message::Files { .. } | Message::Tool { .. } => None,
     };
     history.iter().filter_map(line).collect::<Vec<_>>().join("\n\n")
 }
 
 impl Run {
-    /// Whether this is the conversation with the user, and not a task of a workflow.
+    /// Returns whether this is the conversation with the user, and not a task of a workflow.
     pub(crate) fn converses(&self, turn: &Id) -> bool {
         turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_none())
     }
 
-    /// Whether this is a task of the workflow that answers.
+    /// Returns whether this is a task of the workflow that answers.
     pub(crate) fn is_step(&self, turn: &Id) -> bool {
         turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some())
     }
@@ -127,6 +132,14 @@ impl Run {
         }
     }
 
+    /// Returns the output of a task, or of its instance.
+    pub(crate) fn output_at(&self, turn: &Id) -> Option<&Text> {
+        match &self.ended_at(turn.site())?.how {
+            How::Completed { output, .. } => Some(output),
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
+        }
+    }
+
     /// Returns the task whose output came last.
     pub(crate) fn last_ended(&self) -> Option<&Ended> {
         self.outputs().last().and_then(|task| self.tasks().get(task))
@@ -134,11 +147,14 @@ impl Run {
 
     /// Returns the frame of a task of the workflow.
     pub(crate) fn step_frame(&self, turn: &Id, event: TaskEvent, more: Value) -> ChatFrame {
-        let task = self.spec().tasks.get(turn.task_index());
+        let task = self.task(turn);
+        let place = turn.site();
         let names = |position: &usize| self.spec().tasks.get(*position).map(|task| task.name.as_str());
         let context: Vec<&str> = task.into_iter().flat_map(|task| &task.context).filter_map(names).collect();
         let mut shown = json!({ "name": task.map(|task| &task.name), "description": task.map(|task| &task.description),
             "tools": task.map(|task| &task.tools), "context": context });
+        merge(&mut shown, place.item.map_or(json!({}), |item| json!({ "item": item })));
+        merge(&mut shown, place.round.map_or(json!({}), |round| json!({ "round": round })));
         merge(&mut shown, more);
         ChatFrame::TaskUpdate { level: Level::default(), event, task: shown }
     }

@@ -8,7 +8,7 @@ use super::{ChatEventKind, PendingApproval, Reason, Turn};
 use crate::cause::Cause;
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Event, EventKind};
+use crate::event::{AdoptReason, Event, EventKind};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome};
 use crate::shown::frame::chat::{
@@ -40,8 +40,10 @@ impl Run {
     #[expect(clippy::wildcard_enum_match_arm, reason = "every other fact has the frame it has in a run")]
     pub(crate) fn chat_body(&self, run: &str, event: &Event) -> ChatFrame {
         match &event.kind {
-            EventKind::RunAccepted { .. } => self.row_frame(run, 0),
-            EventKind::RunAdopted { epoch } => ChatFrame::TurnAdopted { epoch: *epoch },
+            EventKind::RunAccepted { spec, .. } => {
+                self.row_frame(run, spec.chat.as_ref().map_or(0, |chat| chat.earlier.len()))
+            }
+            EventKind::RunAdopted { epoch, node, reason } => adopted(*epoch, node.as_deref(), *reason),
             EventKind::RunStarted => {
                 ChatFrame::TurnStarted { model: self.spec().model.clone(), permission_mode: self.chat().mode }
             }
@@ -86,9 +88,9 @@ impl Run {
                 self.step_frame(turn, TaskEvent::Started, json!({}))
             }
             EventKind::TaskCompleted { turn } if self.is_step(turn) => {
-                self.step_frame(turn, TaskEvent::Completed, json!({ "output": self.last_output() }))
+                self.step_frame(turn, TaskEvent::Completed, json!({ "output": self.output_at(turn) }))
             }
-            EventKind::TaskSkipped { turn, reason } if self.is_step(turn) => {
+            EventKind::TaskSkipped { turn, reason, .. } if self.is_step(turn) => {
                 self.step_frame(turn, TaskEvent::Skipped, json!({ "reason": reason }))
             }
             // The turn has one error: that of the first task that failed.
@@ -136,10 +138,11 @@ impl Run {
                 Some(approval) => ChatFrame::ToolApprovalRequest(Box::new(approval)),
                 None => ChatFrame::Run(Box::new(run::Frame::Unknown)),
             },
-            ChatEventKind::ApprovalAnswered { approval, answer, by } => ChatFrame::ToolApprovalResolved {
+            ChatEventKind::ApprovalAnswered { approval, answer, by, args } => ChatFrame::ToolApprovalResolved {
                 approval_id: approval_id(run, *approval),
                 decision: *answer,
                 by: by.clone(),
+                args: args.as_ref().and_then(|args| serde_json::from_str(args.as_str()).ok()),
             },
             ChatEventKind::GrantWithdrawn { grant, by } => {
                 ChatFrame::GrantWithdrawn { grant_id: grant.clone(), by: by.clone() }
@@ -262,15 +265,16 @@ impl Run {
                 total_usd: priced.then(|| usd(used.cost())),
             }
         };
+        let limits = &self.spec().limits;
         CostSummary {
             total_usd: self.cost_usd(),
             input_tokens: self.totals().usage.input,
             output_tokens: self.totals().usage.output,
             cached_tokens: self.totals().usage.cached_input,
-            llm_calls: self.totals().llm_calls,
-            tool_calls: self.totals().tool_calls,
-            subtasks: self.budget().subtasks(),
-            wall_ms: self.clock().read(self.at()),
+            llm_calls: within(self.totals().llm_calls, limits.llm_calls),
+            tool_calls: within(self.totals().tool_calls, limits.tool_calls),
+            subtasks: within(self.budget().subtasks(), limits.subtasks),
+            wall_ms: within(self.clock().read(self.at()), limits.wall_clock_ms),
             by_model: self.chat().by_model.iter().map(model).collect(),
             unpriced_models: self.unpriced().iter().cloned().collect(),
         }
@@ -303,6 +307,12 @@ impl Run {
     }
 }
 
+/// Returns an amount as it counts against a limit, of which 0 is none: the call that was
+/// refused, and the moment in which that was noticed, are not part of it.
+fn within(amount: u64, limit: u64) -> u64 {
+    if limit == 0 { amount } else { amount.min(limit) }
+}
+
 /// Returns the public id of a question for permission.
 pub fn approval_id(run: &str, approval: u32) -> String {
     format!("{run}-approval-{approval}")
@@ -327,4 +337,8 @@ pub(crate) fn failure_code(failure: &Failure) -> &'static str {
         | FailureKind::Refused
         | FailureKind::Dropped => "provider_error",
     }
+}
+
+fn adopted(epoch: u64, node: Option<&str>, reason: Option<AdoptReason>) -> ChatFrame {
+    ChatFrame::TurnAdopted { epoch, node: node.map(str::to_owned), reason }
 }

@@ -1,4 +1,4 @@
-//! What a user has allowed for the rest of a thread: one tool, to one host, as it was shown.
+//! The permissions that a user has given for the rest of a thread: each for one tool and one host, as they were shown.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Whether it covers a call of this tool to this host.
+    /// Returns whether it covers a call of this tool to this host.
     pub(crate) fn covers(&self, tool: &ToolInfo, host: Option<&str>) -> bool {
         self.tool == tool.name && self.host.as_deref() == host && self.digest == tool.digest()
     }
@@ -38,7 +38,7 @@ impl Grant {
     }
 }
 
-/// What was allowed for the rest of a chat.
+/// A permission that was given for the rest of a chat.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Grant")]

@@ -31,8 +31,8 @@ pub use permission::{Answer, Mode, Reason};
 pub(crate) use permission::{Asked, Verdict, verdict};
 pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
-pub use record::{Listed, Role, Row, Stored, history, sources};
-pub use said::{Entry, IfBusy, Presence, Say, manifest, mode};
+pub use record::{Earlier, Listed, Role, Row, Stored, history, sources};
+pub use said::{CONTENT_MAX, Entry, IfBusy, Presence, Say, manifest, mode};
 pub use shape::{MessageView, PendingApproval, SayRequest};
 pub(crate) use taint::is_said;
 pub use taint::{Carried, Taint};
@@ -40,11 +40,12 @@ pub use taint::{Carried, Taint};
 use crate::decisions::build::Registry;
 use crate::decisions::own_tool::{Audience, OwnTool, Performer};
 use crate::id::{Id, Millis};
-use crate::message::Message;
+use crate::message::{Attached, Message};
 use crate::requests::agent::Agent;
 use crate::requests::catalog::{Belt, Permission, ToolInfo};
 use crate::requests::compile::{Catalog, Compiled};
 use crate::requests::mistake::{Code, Mistake};
+use crate::requests::model_options::ModelOptions;
 use crate::requests::reach::Destination;
 use crate::requests::spec::{Kind, Spec, Task};
 use crate::state::budget::Limits;
@@ -85,6 +86,12 @@ pub struct Turn {
     /// before it hold them, and the process that continues a turn puts them back.
     #[serde(skip)]
     pub history: Arc<Vec<Message>>,
+    /// The messages from before the thread began, if its first message brought them along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Earlier>,
+    /// The client's own instructions for this turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Text>,
     /// Context for the model in this turn only, by heading.
     pub context: Vec<(String, Text)>,
     /// The workflow the user has open in the editor, if any.
@@ -93,6 +100,9 @@ pub struct Turn {
     /// The models and tools that the tasks of a workflow can choose from, if one may be built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registry: Option<Registry>,
+    /// The files that the user attached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attached>,
     /// The saved workflow that answers instead of the chat agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<Flow>,
@@ -107,15 +117,18 @@ pub struct Turn {
     pub presence: Presence,
     /// The permission mode.
     pub mode: Mode,
-    /// What the user has allowed for the rest of the thread.
+    /// The permissions that the user has given for the rest of the thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<Grant>,
-    /// What the thread has read that its user did not write.
+    /// The sources that the thread has read and its user did not write.
     #[serde(default, skip_serializing_if = "Taint::is_empty")]
     pub taint: Taint,
     /// The hosts and names that a tainted thread may send to unasked, as configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_hosts: Vec<String>,
+    /// Whether programs are run without asking, as configured.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executes: bool,
     /// The time for which a question for permission stays open; 0 = without limit.
     pub approval_timeout_ms: Millis,
 }
@@ -124,13 +137,16 @@ impl Turn {
     /// Returns the messages that are sent before the user's current one.
     pub(crate) fn before(&self) -> Vec<Message> {
         let known = self.context.iter().map(|known| Message::User { text: prompt::context(known).into() });
-        self.history.iter().cloned().chain(known).collect()
+        let earlier = self.earlier.iter().map(Earlier::message);
+        self.history.iter().cloned().chain(earlier).chain(known).collect()
     }
 
     /// Returns every text that may be large.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut Text> {
-        let Turn { content, context, .. } = self;
-        std::iter::once(content).chain(context.iter_mut().map(|(_, text)| text)).collect()
+        let Turn { content, earlier, instructions, context, .. } = self;
+        let earlier = earlier.iter_mut().map(|earlier| &mut earlier.content);
+        let context = context.iter_mut().map(|(_, text)| text);
+        std::iter::once(content).chain(earlier).chain(instructions).chain(context).collect()
     }
 }
 
@@ -182,11 +198,15 @@ pub struct Order {
     pub model: Option<String>,
     /// The tools the client offers.
     pub client_tools: Vec<ToolInfo>,
+    /// Whether the model is offered no tools.
+    pub without_tools: bool,
+    /// The options for the model's answers.
+    pub model_options: ModelOptions,
     /// The turn itself.
     pub turn: Turn,
 }
 
-/// Whether the client makes the calls of a tool.
+/// Returns whether the client makes the calls of a tool.
 pub(crate) fn is_client(tool: &ToolInfo) -> bool {
     tool.permission == Permission::EditorMutate && tool.name.starts_with(CLIENT_PREFIX)
 }
@@ -194,6 +214,7 @@ pub(crate) fn is_client(tool: &ToolInfo) -> bool {
 /// Compiles a turn: its tools, its model and its budget.
 pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Compiled, Mistake> {
     order.turn.allowed_hosts = allowed_hosts(rules, catalog);
+    order.turn.executes = rules.classes.contains(&Permission::Execute);
     let in_editor = order.turn.editor.is_some();
     order.turn.registry = (in_editor && rules.workflow_registry).then(|| Registry::of(catalog));
     let missing = || Mistake::new(Code::NotConfigured, "model", "no models are configured");
@@ -206,7 +227,11 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
         let message = format!("model '{}' has no price, so the chat's cost limit could not be kept", unpriced.alias);
         return Err(Mistake::new(Code::InvalidModel, "model", message));
     }
-    let can_call = models.first().is_some_and(|model| model.tools);
+    models.first().map_or(Ok(()), |model| model.check_sight(&order.turn.files))?;
+    if let Some((option, reason)) = models.first().and_then(|model| order.model_options.refusals(model).pop()) {
+        return Err(Mistake::new(Code::BadRequest, option.key(), format!("`{}` {reason}", option.key())));
+    }
+    let can_call = !order.without_tools && models.first().is_some_and(|model| model.tools);
     let offered = if can_call { belt(rules, &order.turn, &catalog.tools, order.client_tools) } else { Vec::new() };
     let iterations = Some(rules.limits.iterations_per_level).filter(|limit| *limit > 0).unwrap_or(u32::MAX);
     let agent = Agent { role: "an assistant".to_owned(), ..Agent::default() };
@@ -224,6 +249,7 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
         model: alias,
         tasks: vec![task],
         limits: rules.limits,
+        model_options: order.model_options,
         tags: BTreeMap::from([("thread".to_owned(), order.turn.thread.clone())]),
         chat: Some(order.turn),
         ..Spec::default()
@@ -248,7 +274,10 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
     let is_rest = |tool: &Arc<ToolInfo>| tool.as_own() == Some(OwnTool::ReadResult);
     let allowed = |tool: &Arc<ToolInfo>| {
         let is_of_editor = tool.permission == Permission::EditorMutate;
-        if is_of_editor { turn.editor.is_some() } else { rules.classes.contains(&tool.permission) || is_rest(tool) }
+        // A program is offered wherever there is one, since a person is asked before it runs.
+        let is_program = tool.permission == Permission::Execute;
+        let is_listed = rules.classes.contains(&tool.permission);
+        if is_of_editor { turn.editor.is_some() } else { is_listed || is_program || is_rest(tool) }
     };
     let all = own.chain(tools.iter().cloned()).chain(client.map(Arc::new));
     let mut belt: Vec<Arc<ToolInfo>> = Vec::new();
@@ -293,8 +322,15 @@ pub enum ChatEventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         carried: Option<Carried>,
     },
-    /// A person answered; only the first answer counts.
-    ApprovalAnswered { approval: u32, answer: Answer, by: String },
+    /// A person answered; only the first answer counts. `args` are the arguments that the person put in the place
+    /// of the model's.
+    ApprovalAnswered {
+        approval: u32,
+        answer: Answer,
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        args: Option<Text>,
+    },
     /// A grant was taken back.
     GrantWithdrawn { grant: String, by: String },
     /// The permission mode has changed.
@@ -310,11 +346,18 @@ pub enum ChatEventKind {
 }
 
 /// A client's command for a running turn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum Command {
-    /// Allows a call, or denies it.
-    Approve { approval: u32, answer: Answer, by: String },
+    /// Allows a call, or denies it. A call that is allowed with `args` is made with those.
+    Approve {
+        approval: u32,
+        answer: Answer,
+        by: String,
+        #[serde(default)]
+        args: Option<Text>,
+    },
     /// Takes a grant back.
     Withdraw { grant: String, by: String },
     /// Changes the permission mode from now on.

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::requests::reach::Voucher;
 
-/// What may be done without asking, least first.
+/// The permission mode: the calls that may be made without asking, the strictest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Nothing that has an effect, not even when asked.
     Plan,
-    /// Whatever stays in the workspace.
+    /// Everything that stays in the workspace.
     #[default]
     Default,
     /// Everything.
@@ -38,7 +38,7 @@ impl Mode {
     }
 }
 
-/// How a question for permission ended.
+/// The end of a question for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -77,7 +77,7 @@ impl Answer {
         [Answer::Allow, Answer::AllowForChat, Answer::Deny].into_iter().find(|answer| answer.word() == word)
     }
 
-    /// Whether the call may be made.
+    /// Returns whether the call may be made.
     pub fn allows(self) -> bool {
         match self {
             Answer::Allow | Answer::AllowForChat => true,
@@ -86,7 +86,7 @@ impl Answer {
     }
 }
 
-/// Why a person is asked about a call.
+/// The reason why a person is asked about a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -120,11 +120,13 @@ pub(crate) struct Asked<'a> {
     pub(crate) leaks: bool,
     /// Whether it would write a file that prompts are built from.
     pub(crate) instructs: bool,
+    /// Whether the configuration lets chats run programs without asking.
+    pub(crate) executes: bool,
 }
 
 /// Decides about a call. Effects that the user can see and undo need no question.
 pub(crate) fn verdict(asked: &Asked<'_>) -> Verdict {
-    let Asked { mode, tool, granted, leaks, instructs } = *asked;
+    let Asked { mode, tool, granted, leaks, instructs, executes } = *asked;
     match mode {
         Mode::Plan if instructs => return Verdict::Blocked(Reason::Instructions),
         // No mode and no grant covers what later turns, of other people too, are told to do.
@@ -137,6 +139,14 @@ pub(crate) fn verdict(asked: &Asked<'_>) -> Verdict {
         Permission::Knowledge | Permission::Subagent => return Verdict::Go,
         Permission::WorkspaceWrite | Permission::EditorMutate => true,
         Permission::Safe | Permission::Network | Permission::Secrets => false,
+        // No mode covers a program: the file does, or a person.
+        Permission::Execute => {
+            return match mode {
+                Mode::Plan => Verdict::Blocked(Reason::Effect),
+                Mode::Default | Mode::Auto if executes || granted => Verdict::Go,
+                Mode::Default | Mode::Auto => Verdict::Ask(Reason::Effect),
+            };
+        }
     };
     match (mode, believed(mode, tool)) {
         (_, EffectClass::Read) | (Mode::Auto, _) => Verdict::Go,
@@ -164,7 +174,10 @@ pub(crate) fn category(tool: &ToolInfo) -> &'static str {
     match (tool.effect, tool.permission) {
         (EffectClass::Read, _) => "read",
         (_, Permission::WorkspaceWrite | Permission::EditorMutate | Permission::Knowledge) => "write",
-        (_, Permission::Safe | Permission::Network | Permission::Subagent | Permission::Secrets) => "external",
+        (
+            _,
+            Permission::Safe | Permission::Network | Permission::Subagent | Permission::Secrets | Permission::Execute,
+        ) => "external",
     }
 }
 
@@ -178,12 +191,13 @@ mod tests {
     }
 
     fn asked(mode: Mode, tool: &ToolInfo) -> Asked<'_> {
-        Asked { mode, tool, granted: false, leaks: false, instructs: false }
+        Asked { mode, tool, granted: false, leaks: false, instructs: false, executes: false }
     }
 
     #[test]
     fn only_effects_outside_the_workspace_are_asked_about_and_plan_refuses_all() {
-        let (ask, blocked) = (Verdict::Ask(Reason::Effect), Verdict::Blocked(Reason::Effect));
+        let ask = Verdict::Ask(Reason::Effect);
+        let blocked = Verdict::Blocked(Reason::Effect);
         let cases = [
             (Mode::Default, Permission::Network, EffectClass::Read, Verdict::Go),
             (Mode::Default, Permission::Network, EffectClass::Once, ask),
@@ -202,6 +216,20 @@ mod tests {
         let once = tool(Permission::Network, EffectClass::Once);
         assert_eq!(verdict(&Asked { granted: true, ..asked(Mode::Default, &once) }), Verdict::Go);
         assert_eq!(verdict(&Asked { granted: true, ..asked(Mode::Plan, &once) }), blocked);
+    }
+
+    #[test]
+    fn a_program_is_asked_about_in_every_mode_unless_the_file_or_a_grant_covers_it_and_plan_refuses_it() {
+        let program = tool(Permission::Execute, EffectClass::Once);
+        let ask = Verdict::Ask(Reason::Effect);
+        for (mode, unlisted) in
+            [(Mode::Default, ask), (Mode::Auto, ask), (Mode::Plan, Verdict::Blocked(Reason::Effect))]
+        {
+            assert_eq!(verdict(&asked(mode, &program)), unlisted, "{mode:?}");
+            let covered = if mode == Mode::Plan { unlisted } else { Verdict::Go };
+            assert_eq!(verdict(&Asked { executes: true, ..asked(mode, &program) }), covered, "{mode:?}");
+            assert_eq!(verdict(&Asked { granted: true, ..asked(mode, &program) }), covered, "{mode:?}");
+        }
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub(crate) fn system(run: &Run, chat: &Turn) -> String {
     if chat.editor.is_some() {
         sections.push(editor(has(OwnTool::BuildWorkflow)));
     }
+    if let Some(instructions) = &chat.instructions {
+        sections.push(format!("The program through which the user talks to you adds:\n\n{instructions}"));
+    }
     sections.join("\n\n")
 }
 

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use super::{Grant, MessageView, Presence, Taint, Turn};
 use crate::id::{Id, Millis};
-use crate::message::{Call, Message, Part, Reply, Stop};
+use crate::message::{Attached, Call, Message, Part, Reply, Stop};
 use crate::shown::frame::chat::{MessageRow, RowCall};
 use crate::shown::frame::field::Iso;
 use crate::state::run::Run;
 use crate::status::Status;
 use crate::text::Text;
 
-/// Who said something.
+/// The role of the author of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -56,11 +56,33 @@ pub struct Row {
     /// The id of the truncated row that this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
+    /// The files that the user attached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attached>,
     /// The calls of the whole turn; only on its last row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Value>,
     /// The time at which it was stored.
     pub at: Millis,
+}
+
+/// A message from before a thread began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// The role of the author: the user or the model.
+    pub role: Role,
+    /// The text.
+    pub content: Text,
+}
+
+impl Earlier {
+    /// Returns it as a message to a model.
+    pub(crate) fn message(&self) -> Message {
+        match self.role {
+            Role::Assistant => Message::Assistant(spoken(&self.content)),
+            Role::User | Role::Tool => Message::User { text: self.content.clone() },
+        }
+    }
 }
 
 /// The call a row answers.
@@ -89,6 +111,7 @@ impl Row {
             partial: Text::default(),
             truncated: false,
             continues: None,
+            files: Vec::new(),
             tree: None,
             at,
         }
@@ -119,6 +142,7 @@ impl Row {
             error: self.error().cloned(),
             truncated: self.truncated,
             continues: self.continues.clone(),
+            attachments: self.files.clone(),
             turn_id: turn.to_owned(),
             execution_tree: self.tree.clone(),
             created_at: Iso(self.at),
@@ -127,18 +151,20 @@ impl Row {
 
     /// Returns the row as it is announced in a frame.
     pub(crate) fn message(&self, turn: &str, index: usize) -> MessageRow {
+        let view = self.view(turn, index);
         MessageRow {
-            id: Row::id(turn, index),
-            role: self.role,
-            content: self.shown(),
-            tool_calls: self.asked_calls(),
-            tool_call_id: self.answers.as_ref().map(|call| call.name.clone()),
-            is_error: self.is_error,
-            error: self.error().cloned(),
-            truncated: self.truncated,
-            continues: self.continues.clone(),
-            execution_tree: self.tree.clone(),
-            created_at: Iso(self.at),
+            id: view.id,
+            role: view.role,
+            content: view.content,
+            tool_calls: view.tool_calls,
+            tool_call_id: view.tool_call_id,
+            is_error: view.is_error,
+            error: view.error,
+            truncated: view.truncated,
+            continues: view.continues,
+            attachments: view.attachments,
+            execution_tree: view.execution_tree,
+            created_at: view.created_at,
             ..MessageRow::default()
         }
     }
@@ -172,7 +198,10 @@ pub fn history<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<Message> {
             messages.extend(open.drain(..).map(unanswered));
         }
         match (row.role, &row.reply, &row.answers) {
-            (Role::User, _, _) => messages.push(Message::User { text: row.content.clone() }),
+            (Role::User, _, _) => {
+                messages.push(Message::User { text: row.content.clone() });
+                messages.extend((!row.files.is_empty()).then(|| Message::Files { files: row.files.clone() }));
+            }
             (Role::Assistant, Some(reply), _) => {
                 open = reply.calls().enumerate().collect();
                 messages.push(Message::Assistant(reply.clone()));
@@ -251,10 +280,10 @@ pub struct Stored {
     /// Whether a client must stay connected for it to go on.
     #[serde(default)]
     pub presence: Presence,
-    /// What the user has allowed for the rest of the thread.
+    /// The permissions that the user has given for the rest of the thread.
     #[serde(default)]
     pub grants: Vec<Grant>,
-    /// What the thread has read so far; absent in rows of versions that did not count it.
+    /// The sources that the thread has read so far; absent in rows of versions that did not count them.
     #[serde(default)]
     pub sources: Option<Vec<String>>,
     /// The number of questions for permission that are open.

@@ -29,7 +29,7 @@ pub(crate) fn preview(text: &str) -> String {
     clean.chars().take(PREVIEW_MAX - 1).chain(['…']).collect()
 }
 
-/// Whether a part of a text looks like a secret.
+/// Returns whether a part of a text looks like a secret.
 pub(crate) fn holds_secrets(text: &str) -> bool {
     words(text) != text
 }

@@ -2,16 +2,40 @@
 
 use serde_json::{Map, Value};
 
-use super::{CLIENT_PREFIX, Editor, Mode};
+use super::{CLIENT_PREFIX, Earlier, Editor, Mode};
+use crate::message::Attached;
+use crate::requests::attachments::ATTACHMENTS_MAX;
 use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::requests::mistake::{Code, Mistake};
+use crate::requests::model_options::ModelOptions;
 use crate::schema::Schema;
 use crate::text::Text;
 
 /// The maximum number of bytes of one message.
-const CONTENT_MAX: usize = 512 * 1024;
+pub const CONTENT_MAX: usize = 512 * 1024;
 /// The maximum number of tools one client may offer.
 const CLIENT_TOOLS_MAX: usize = 128;
+
+/// The fields of a message. Those of older clients are among them and change nothing.
+const FIELDS: [&str; 13] = [
+    "attachments",
+    "content",
+    "model",
+    "media_generation",
+    "chat_context",
+    "workflow_id",
+    "workflow_target",
+    "collections",
+    "memory_enabled",
+    "permission_mode",
+    "if_busy",
+    "agent_mode",
+    "tools",
+];
+/// The fields of `chat_context`.
+const CONTEXT_FIELDS: [&str; 3] = ["kind", "workflowId", "workflow_id"];
+/// The maximum number of unknown fields that are named.
+const NAMED_MAX: usize = 32;
 
 /// The message that asks for the rest of an answer.
 const GO_ON: &str = "Continue exactly where your answer was cut off, without repeating anything.";
@@ -29,6 +53,12 @@ pub struct Say {
     pub workflow: Option<String>,
     /// The collections to search for the answer.
     pub collections: Vec<String>,
+    /// The ids of the files that the user attached.
+    #[serde(default)]
+    pub attachments: Vec<String>,
+    /// The same files, once they are found.
+    #[serde(default)]
+    pub files: Vec<Attached>,
     /// Whether facts about the user may be recalled and new ones stored.
     pub remembers: bool,
     /// The permission mode.
@@ -50,9 +80,21 @@ pub struct Say {
     /// The trace it came with.
     #[serde(default)]
     pub traceparent: Option<String>,
+    /// The messages from before the thread began; only for a thread's first message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Earlier>,
+    /// The client's own instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Text>,
+    /// Whether it is answered without tools.
+    #[serde(default)]
+    pub without_tools: bool,
+    /// The options for the model's answers.
+    #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
+    pub model_options: ModelOptions,
 }
 
-/// What a message does while another turn of its thread runs.
+/// The effect of a message that arrives while another turn of its thread runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IfBusy {
@@ -116,6 +158,20 @@ impl Say {
         Say { content: GO_ON.into(), continues: Some(row), ..Say::default() }
     }
 
+    /// Returns warnings about a message as it was sent: its oddities, and its unknown fields.
+    /// `around` are the fields of the frame that it came in.
+    pub fn warnings(&self, sent: &Value, around: &[&str]) -> Vec<String> {
+        let unknown = |fields: Option<&Map<String, Value>>, place: &str, known: &dyn Fn(&str) -> bool| {
+            let names = fields.into_iter().flat_map(Map::keys).filter(|name| !known(name));
+            names.map(|name| format!("unknown field `{place}{name}` was ignored")).collect::<Vec<_>>()
+        };
+        let known = |name: &str| FIELDS.contains(&name) || around.contains(&name);
+        let context = sent.get("chat_context").and_then(Value::as_object);
+        let inner = unknown(context, "chat_context.", &|name| CONTEXT_FIELDS.contains(&name));
+        let outer = unknown(sent.as_object(), "", &known);
+        self.odd.iter().cloned().chain(outer).chain(inner).take(NAMED_MAX).collect()
+    }
+
     /// Reads a message. Obsolete fields of older clients are ignored.
     pub fn read(sent: &Value) -> Result<Say, Mistake> {
         let fields = sent.as_object().ok_or_else(|| wrong("", "a message is a JSON object"))?;
@@ -129,6 +185,10 @@ impl Say {
         if content.len() > CONTENT_MAX {
             return Err(wrong("content", format!("`content` may have {CONTENT_MAX} bytes")));
         }
+        let attachments = texts(fields, "attachments")?;
+        if attachments.len() > ATTACHMENTS_MAX {
+            return Err(wrong("attachments", format!("a message has at most {ATTACHMENTS_MAX} attachments")));
+        }
         let (editor, odd) = editor(fields)?;
         Ok(Say {
             content: content.into(),
@@ -136,14 +196,13 @@ impl Say {
             editor,
             workflow: workflow(fields)?,
             collections: texts(fields, "collections")?,
+            attachments,
+            files: Vec::new(),
             remembers: flag(fields, "memory_enabled")?,
             mode: mode(fields, "permission_mode")?,
             if_busy: if_busy(fields)?,
-            client_tools: Vec::new(),
-            presence: Presence::Free,
             odd,
-            continues: None,
-            traceparent: None,
+            ..Say::default()
         })
     }
 }
@@ -275,7 +334,10 @@ mod tests {
     #[test]
     fn a_message_goes_behind_the_turn_that_runs_and_those_that_wait_unless_it_interrupts() {
         use IfBusy::{Interrupt, Queue, Reject};
-        let (idle, runs, waits, both) = ((None, None), (Some("r"), None), (None, Some("w")), (Some("r"), Some("w")));
+        let idle = (None, None);
+        let runs = (Some("r"), None);
+        let waits = (None, Some("w"));
+        let both = (Some("r"), Some("w"));
         let cases = [
             (Queue, idle, Entry::Begin),
             (Queue, runs, Entry::Wait),

@@ -1,5 +1,4 @@
-//! What clients send to chats and are shown of them, for the description of
-//! the API.
+//! The types that clients send to chats and are shown of them, for the description of the API.
 
 use std::borrow::Cow;
 
@@ -8,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{IfBusy, Mode, Role};
+use crate::message::Attached;
 use crate::shown::frame::chat::{Approval, ExecutionTree, RowCall};
 use crate::shown::frame::field::Iso;
 use crate::text::Text;
@@ -16,10 +16,10 @@ use crate::text::Text;
 #[derive(JsonSchema)]
 #[schemars(rename = "Say")]
 pub struct SayRequest {
-    /// The words.
+    /// The text.
     #[schemars(length(min = 1))]
     pub content: String,
-    /// The alias to ask.
+    /// The alias of the model.
     pub model: Option<String>,
     /// `{kind: "editor", workflowId}`: the workflow that is open.
     pub chat_context: Option<ChatContext>,
@@ -27,17 +27,19 @@ pub struct SayRequest {
     pub workflow_target: Option<String>,
     /// The workflow that answers, or is open.
     pub workflow_id: Option<String>,
-    /// Collections to look the answer up in.
+    /// The collections that are searched for the answer.
     pub collections: Option<Vec<String>>,
-    /// Whether what is known of the user may be recalled and added to.
+    /// The ids of files that were uploaded to `/api/attachments`, at most 20.
+    pub attachments: Option<Vec<String>>,
+    /// Whether facts about the user may be recalled and new ones stored.
     pub memory_enabled: Option<bool>,
-    /// What may be done without asking.
+    /// The permission mode: the calls that may be made without asking.
     pub permission_mode: Option<Mode>,
-    /// What to do while another turn runs.
+    /// The effect of the message while another turn runs.
     pub if_busy: Option<IfBusy>,
 }
 
-/// Where somebody is who says something: a word, or an object.
+/// The context in which a person writes a message: a word, or an object.
 pub struct ChatContext;
 
 impl JsonSchema for ChatContext {
@@ -60,22 +62,25 @@ impl JsonSchema for ChatContext {
 pub struct MessageView {
     /// Its id.
     pub id: String,
-    /// Who said it.
+    /// The role of the author.
     pub role: Role,
-    /// What was said.
+    /// The text.
     pub content: Text,
     /// The calls it asks for.
     pub tool_calls: Option<Vec<RowCall>>,
     /// The call it answers.
     pub tool_call_id: Option<String>,
-    /// A tool failed; of an assistant's row, the turn failed and `content` ends with why.
+    /// Whether a tool failed; in an assistant's row, whether the turn failed: then `content` ends with the reason.
     pub is_error: bool,
-    /// Why the turn failed, in an assistant's row.
+    /// The reason why the turn failed, in an assistant's row.
     pub error: Option<Text>,
-    /// An answer that was cut at the output limit; the last one can be continued.
+    /// Whether it is an answer that was cut at the output limit; the last one can be continued.
     pub truncated: bool,
     /// The id of the row it goes on with, which was cut.
     pub continues: Option<String>,
+    /// The files that the user attached.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attached>,
     /// Its turn.
     pub turn_id: String,
     /// The calls of the turn.

@@ -1,11 +1,13 @@
 //! Decides clients' commands for a running turn.
 
+use serde_json::Value;
+
 use super::{Answer, ChatEventKind, Command, Mode, Reason};
 use crate::decisions::decide::Refused;
 use crate::event::EventKind;
 use crate::id::Millis;
 use crate::message::Outcome;
-use crate::state::calls::Slot;
+use crate::state::calls::CallState;
 use crate::state::chat::Approval;
 use crate::state::run::Run;
 use crate::text::Text;
@@ -16,7 +18,7 @@ impl Run {
             return Err(Refused::Stale);
         }
         let facts = match command {
-            Command::Approve { approval, answer, by } => self.approve(approval, answer, &by)?,
+            Command::Approve { approval, answer, by, args } => self.approve(approval, (answer, args), &by)?,
             Command::Withdraw { grant, by } => self.withdraw(grant, by),
             Command::SetMode { mode, by } => self.set_mode(mode, &by),
             Command::Returned { call, result, is_error } => {
@@ -26,10 +28,18 @@ impl Run {
         Ok(facts.into_iter().map(EventKind::Chat).collect())
     }
 
-    fn approve(&self, approval: u32, answer: Answer, by: &str) -> Result<Vec<ChatEventKind>, Refused> {
+    fn approve(
+        &self,
+        approval: u32,
+        (answer, args): (Answer, Option<Text>),
+        by: &str,
+    ) -> Result<Vec<ChatEventKind>, Refused> {
         let asked = self.chat().approvals.get(approval as usize).ok_or(Refused::NoApproval)?;
         if let Some(answer) = asked.answer {
             return Err(Refused::Answered { answer });
+        }
+        if let Some(args) = &args {
+            self.check_arguments(asked, answer, args.as_str())?;
         }
         let grant = asked.grants().filter(|_| answer == Answer::AllowForChat);
         let is_covered = |other: &u32| {
@@ -37,11 +47,30 @@ impl Run {
             grant.is_some() && other == grant
         };
         let alike = |other: &&u32| **other != approval && is_covered(other);
-        let answered =
-            |approval: u32, answer: Answer| ChatEventKind::ApprovalAnswered { approval, answer, by: by.to_owned() };
+        let answered = |approval: u32, answer: Answer, args: Option<Text>| ChatEventKind::ApprovalAnswered {
+            approval,
+            answer,
+            by: by.to_owned(),
+            args,
+        };
         // Allowing a tool to a host answers every open question about the two.
-        let others = self.chat().open.iter().filter(alike).map(|other| answered(*other, Answer::Allow));
-        Ok(std::iter::once(answered(approval, answer)).chain(others).collect())
+        let others = self.chat().open.iter().filter(alike).map(|other| answered(*other, Answer::Allow, None));
+        Ok(std::iter::once(answered(approval, answer, args)).chain(others).collect())
+    }
+
+    /// Checks the arguments that a person wants a call to be made with.
+    fn check_arguments(&self, asked: &Approval, answer: Answer, args: &str) -> Result<(), Refused> {
+        if answer != Answer::Allow {
+            return Err(Refused::UnfitArguments(format!("only a call that is allowed once takes any, not {answer}")));
+        }
+        let (call, _) = self.slot(&asked.call).ok_or(Refused::NoApproval)?;
+        let args: Value = serde_json::from_str(args).map_err(|error| Refused::UnfitArguments(error.to_string()))?;
+        if !args.is_object() {
+            return Err(Refused::UnfitArguments("they must be a JSON object".to_owned()));
+        }
+        let tool = self.belt().get(&call.tool).ok_or(Refused::Stale)?;
+        let violations = tool.schema.violations(&args);
+        if violations.is_empty() { Ok(()) } else { Err(Refused::UnfitArguments(violations.join("; "))) }
     }
 
     fn withdraw(&self, grant: String, by: String) -> Vec<ChatEventKind> {
@@ -60,6 +89,7 @@ impl Run {
             approval: *approval,
             answer: Answer::Allow,
             by: by.to_owned(),
+            args: None,
         };
         std::iter::once(ChatEventKind::ModeSet { mode, by: by.to_owned() }).chain(open.map(allow)).collect()
     }
@@ -72,7 +102,7 @@ impl Run {
     ) -> Result<Vec<EventKind>, Refused> {
         let call = self.chat().named(name).ok_or(Refused::Stale)?;
         match self.slot(call) {
-            Some((_, Slot::AtClient { .. })) => {
+            Some((_, CallState::AtClient { .. })) => {
                 let outcome =
                     if is_error { Outcome::failed(result.shared()) } else { Outcome::answer(result.shared()) };
                 let duration_ms = self.chat().took(call, now);

@@ -1,5 +1,5 @@
-//! Taint: the sources that a thread has read and its user did not write. A tainted thread does not carry
-//! data to a host that nobody has allowed without asking: whoever wrote a source may have asked for it.
+//! Taint: the sources that a thread has read and its user did not write. A tainted thread asks
+//! before it carries data to a host that is not allowed: the author of a source may have asked for that.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ impl Taint {
         self.now.drain(..surplus - forgotten);
     }
 
-    /// Whether nothing was read.
+    /// Returns whether nothing was read.
     pub fn is_empty(&self) -> bool {
         self.earlier.is_empty() && self.now.is_empty()
     }
@@ -77,7 +77,7 @@ pub struct Carried {
     pub host: String,
     /// The size of the arguments in bytes.
     pub bytes: u64,
-    /// What the thread has read.
+    /// The sources that the thread has read.
     #[serde(default)]
     pub taint: Taint,
 }
@@ -90,11 +90,11 @@ impl Carried {
     }
 }
 
-/// Whether a host is among those that the user's own messages name.
+/// Returns whether a host is among those that the user's own messages name.
 pub(crate) fn is_said(host: &str, history: &[Message], content: &Text) -> bool {
     let said = history.iter().filter_map(|message| match message {
         Message::User { text } => Some(text.as_str()),
-        Message::System { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+        Message::System { .. } | Message::Files { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
     });
     said.chain([content.as_str()]).flat_map(hosts).any(|said| said == host)
 }

@@ -31,18 +31,21 @@ pub enum Completeness {
     Cut,
     /// The reply ended at the output limit and asks for calls: the last may be cut.
     CutInCall,
+    /// The reply ended at the output limit inside of JSON that the provider was told the schema of: what is
+    /// missing cannot be asked for.
+    CutInJson,
     /// The reply has neither text nor calls.
     Blank,
 }
 
 impl Completeness {
-    /// Whether the reply can be accepted as it came.
+    /// Returns whether the reply can be accepted as it came.
     pub fn is_whole(&self) -> bool {
         *self == Completeness::Whole
     }
 }
 
-/// What follows a reply that is no answer.
+/// The step that follows a reply that is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sequel {
@@ -70,6 +73,7 @@ impl Run {
         match (is_cut, calls) {
             (true, true) => Completeness::CutInCall,
             (false, true) => Completeness::Whole,
+            (true, false) if self.native_schema(id, turn, turn.model()).is_some() => Completeness::CutInJson,
             // An empty reply has nothing to accept.
             (true, false) if self.on_truncated(id) == OnTruncated::Accept && is_blank() => Completeness::Blank,
             (true, false) => Completeness::Cut,
@@ -89,11 +93,12 @@ impl Run {
 
     /// Records the step that follows a reply that is no complete answer.
     pub(crate) fn settle_unfinished(&self, id: &Id, turn: &Conversation, completeness: Completeness, plan: &mut Plan) {
-        let (rule, kept) = (self.on_truncated(id), turn.unfinished());
+        let rule = self.on_truncated(id);
+        let kept = turn.unfinished();
         let once_more = |is_left: bool| if is_left { Sequel::Continue } else { Sequel::Fail };
         let then = match (completeness, rule) {
             (Completeness::Blank, _) => once_more(kept.blanks() < ASKED_AGAIN_MAX),
-            (Completeness::CutInCall, OnTruncated::Continue | OnTruncated::Accept) => {
+            (Completeness::CutInCall | Completeness::CutInJson, OnTruncated::Continue | OnTruncated::Accept) => {
                 once_more(kept.cut_calls() < ASKED_AGAIN_MAX)
             }
             (_, OnTruncated::Continue) => once_more(kept.continued() < CONTINUATIONS_MAX),
@@ -106,7 +111,9 @@ impl Run {
         let turn = id.clone();
         plan.record(match completeness {
             Completeness::Blank => EventKind::AnswerEmpty { turn, then },
-            Completeness::CutInCall => EventKind::AnswerTruncated { turn, then, in_call: true },
+            Completeness::CutInCall | Completeness::CutInJson => {
+                EventKind::AnswerTruncated { turn, then, in_call: true }
+            }
             Completeness::Whole | Completeness::Cut => EventKind::AnswerTruncated { turn, then, in_call: false },
         });
     }

@@ -10,6 +10,7 @@ use crate::message::Usage;
 use crate::requests::catalog::ModelInfo;
 use crate::requests::model_options::ModelOptions;
 use crate::requests::spec::Task;
+use crate::schema::Schema;
 use crate::state::budget::{Breach, Budget, Claim, Reason};
 use crate::state::conversation::Conversation;
 use crate::state::run::{Run, Timer};
@@ -66,7 +67,7 @@ impl Run {
         }
     }
 
-    /// Whether nothing more is asked after this iteration.
+    /// Returns whether nothing more is asked after this iteration.
     pub(crate) fn must_stop(&self) -> bool {
         self.stop().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
     }
@@ -94,14 +95,16 @@ impl Run {
         let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(Asked::NoRoom) };
         plan.budget = budget;
         let question = self.question(id, turn, (alias, max_output));
-        let (turn, round, model) = (id.clone(), turn.round(), alias.to_owned());
-        plan.act(EventKind::ModelAsked { turn, round, model, claim, max_output }, Effect::Ask(Box::new(question)));
+        let asked =
+            EventKind::ModelAsked { turn: id.clone(), round: turn.round(), model: alias.to_owned(), claim, max_output };
+        plan.act(asked, Effect::Ask(Box::new(question)));
         Ok(Asked::Yes)
     }
 
     /// In a chat, checks that the history fits after everything droppable was dropped.
     fn check_history(&self, turn: &Conversation) -> Result<(), Breach> {
-        let (limit, observed) = (self.spec().limits.history_tokens, turn.estimate());
+        let limit = self.spec().limits.history_tokens;
+        let observed = turn.estimate();
         if self.spec().chat.is_none() || limit == 0 || observed <= limit {
             return Ok(());
         }
@@ -197,7 +200,18 @@ impl Run {
             tools: if can_call { turn.offered() } else { Arc::default() },
             max_output,
             options: self.model_options(worker, alias),
+            schema: self.native_schema(id, turn, alias).cloned(),
         }
+    }
+
+    /// Returns the schema of the answer, if the provider of this model is told it. Providers take objects
+    /// only; a subtask returns its result by a call, and a critique has no schema.
+    pub(crate) fn native_schema(&self, id: &Id, turn: &Conversation, alias: &str) -> Option<&Schema> {
+        let is_told = self.models().get(alias).is_some_and(|model| model.native_schemas);
+        let is_answer = id.parent().is_none() && turn.schema().is_none() && turn.reflecting().is_none();
+        let schema = self.task(id)?.output_schema.as_ref()?;
+        let is_object = schema.json().get("type").is_some_and(|kind| kind == "object");
+        (is_told && is_answer && is_object).then_some(schema)
     }
 
     /// Returns the options for the answer: the task's, else the run's, else the model's.
@@ -224,7 +238,7 @@ impl Run {
     }
 
     fn is_target(&self, id: &Id, directive: &Directive) -> bool {
-        let Some(task) = self.spec().tasks.get(id.task_index()) else { return false };
+        let Some(task) = self.task(id) else { return false };
         let same =
             |target: &String| target.eq_ignore_ascii_case(&task.name) || target.eq_ignore_ascii_case(&task.agent.role);
         directive.target.as_ref().is_none_or(same)

@@ -15,7 +15,7 @@ use crate::decisions::subtask;
 use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
-use crate::requests::catalog::{ModelInfo, Permission, ToolInfo};
+use crate::requests::catalog::{ModelInfo, Permission, SavedWorkflows, ToolInfo};
 use crate::requests::compile::Catalog;
 use crate::requests::draft::Ensemble;
 use crate::requests::workflow::{self, Document};
@@ -55,6 +55,7 @@ impl Registry {
             models: self.models.iter().map(|alias| Arc::new(ModelInfo::new(alias, ""))).collect(),
             tools: self.tools.iter().map(|(name, about)| Arc::new(ToolInfo::new(name, about))).collect(),
             providers: Vec::new(),
+            workflows: SavedWorkflows::default(),
         }
     }
 
@@ -100,7 +101,7 @@ impl Run {
         self.spec().chat.as_ref()?.registry.as_ref()
     }
 
-    /// Whether a conversation draws a workflow.
+    /// Returns whether a conversation draws a workflow.
     pub(crate) fn builds(&self, turn: &Id) -> bool {
         self.registry().is_some()
             && self.slot(turn).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::BuildWorkflow))
@@ -152,7 +153,11 @@ impl Run {
         let summary = document.description.as_ref().unwrap_or(&document.name);
         let told = json!({ "graph_ref": reference(id), "nodes": document.tasks.len(), "edges": document.edges(),
             "summary": summary, "warnings": warnings });
-        let outcome = Outcome::Answer { text: told.to_string().into(), data: serde_json::to_value(&document).ok() };
+        let outcome = Outcome::Answer {
+            text: told.to_string().into(),
+            data: serde_json::to_value(&document).ok(),
+            files: Vec::new(),
+        };
         let duration_ms = plan.at.saturating_sub(turn.used().started_at);
         plan.record(EventKind::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
     }

@@ -15,7 +15,7 @@ use crate::message::{Call, Outcome};
 use crate::requests::catalog::{CancelClass, EffectClass, ToolInfo};
 use crate::schema::Schema;
 use crate::state::budget::{Breach, Claim};
-use crate::state::calls::{Calls, Slot};
+use crate::state::calls::{CallState, Calls};
 use crate::state::conversation::{Conversation, Phase};
 use crate::state::memory;
 use crate::state::run::Run;
@@ -32,7 +32,7 @@ struct Pending<'a> {
     id: &'a Id,
     turn: &'a Conversation,
     call: &'a Call,
-    slot: &'a Slot,
+    slot: &'a CallState,
 }
 
 impl Run {
@@ -81,7 +81,7 @@ impl Run {
             plan.record(not_made(id, NOT_OFFERED.to_owned()));
             return Ok(());
         }
-        if let Slot::Heard(outcome) = slot {
+        if let CallState::Heard(outcome) = slot {
             plan.record(EventKind::returned(id, outcome.clone()));
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Run {
     /// Opens the review in which a person answers.
     fn ask_person(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
         let Pending { id, turn, call, .. } = *pending;
-        match (check(turn, call), self.spec().tasks.get(id.task_index())) {
+        match (check(turn, call), self.task(id)) {
             (Err(reason), _) => plan.record(not_made(id, reason)),
             (Ok(_), Some(task)) => self.open_review(id, Timing::DuringExecution, task, plan),
             (Ok(_), None) => {}
@@ -166,7 +166,7 @@ impl Run {
         let Pending { id, turn, call, slot } = *pending;
         match check(turn, call) {
             Err(reason) => plan.record(not_made(id, reason)),
-            Ok((tool, _)) if *slot == Slot::Orphaned && tool.effect == EffectClass::Once && !tool.remembered => {
+            Ok((tool, _)) if *slot == CallState::Orphaned && tool.effect == EffectClass::Once && !tool.remembered => {
                 plan.record(self.given_up(id));
             }
             Ok((tool, args)) if self.asks_first(id, (tool, &args), slot, plan) => {}
@@ -176,7 +176,7 @@ impl Run {
                     Some(lent) => Some(*lent),
                     None => self.lend(tool, turn, plan)?,
                 };
-                let again = *slot == Slot::Orphaned;
+                let again = *slot == CallState::Orphaned;
                 let terms = self.terms(id);
                 let effect = Effect::Call { id: id.clone(), tool: tool.clone(), args, lent, again, terms };
                 plan.act(EventKind::ToolDispatched { call: id.clone(), lent }, effect);
@@ -226,7 +226,7 @@ impl Run {
         self.announce(id, turn, calls, plan);
         for index in calls.idle() {
             let call = turn.call_id(id, index);
-            let asked = matches!(calls.get(index), Some((_, Slot::AtClient { .. })));
+            let asked = matches!(calls.get(index), Some((_, CallState::AtClient { .. })));
             let outcome = if asked {
                 Outcome::unknown("the turn was stopped before the client answered")
             } else {
@@ -238,15 +238,16 @@ impl Run {
     }
 
     /// Gives up calls that a dead owner left behind, when nothing new may begin. A tool that remembers its
-    /// calls is called once more, and reports what became of the call.
+    /// calls is called once more, and reports the outcome of the call.
     pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         let Phase::Calling(calls) = turn.phase() else { return };
-        for (index, call, _) in calls.todo().filter(|(_, _, slot)| **slot == Slot::Orphaned) {
+        for (index, call, _) in calls.todo().filter(|(_, _, slot)| **slot == CallState::Orphaned) {
             let id = turn.call_id(id, index);
             match check(turn, call) {
                 Ok((tool, args)) if tool.remembered => {
                     let lent = self.lent().get(&id).copied();
-                    let (tool, terms) = (tool.clone(), self.terms(&id));
+                    let tool = tool.clone();
+                    let terms = self.terms(&id);
                     let effect = Effect::Call { id: id.clone(), tool, args, lent, again: true, terms };
                     plan.act(EventKind::ToolDispatched { call: id, lent }, effect);
                 }

@@ -14,14 +14,14 @@ use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::requests::spec::Task;
 use crate::schema::Schema;
 use crate::state::conversation::Conversation;
-use crate::state::run::{How, Run};
+use crate::state::run::Run;
 
 /// The prefix of the names that critiques are remembered under.
 const REFLECTION: &str = "reflection/";
 /// The role shown for a task that no model works on.
 pub const DETERMINISTIC_ROLE: &str = "(deterministic)";
 
-/// What the calls are for; in the order a task comes to them.
+/// The purpose of the calls; in the order in which a task makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Chore {
@@ -66,7 +66,7 @@ fn reflection_scope(ensemble: &str, task: &Task) -> String {
     format!("{REFLECTION}{ensemble}/{}", task.name)
 }
 
-/// Whether critiques are remembered under this name.
+/// Returns whether critiques are remembered under this name.
 pub fn is_reflection(scope: &str) -> bool {
     scope.starts_with(REFLECTION)
 }
@@ -85,16 +85,17 @@ impl Task {
 impl Run {
     /// Begins the task's next chore among these; false when there is none left.
     pub(crate) fn begin_chore(&self, id: &Id, turn: &Conversation, chores: &[Chore], plan: &mut Plan) -> bool {
-        let Some(task) = self.spec().tasks.get(id.task_index()).filter(|_| id.parent().is_none()) else { return false };
+        let Some(task) = self.task(id).filter(|_| id.parent().is_none()) else { return false };
         let pending = chores.iter().filter(|chore| !turn.chores().contains(chore));
-        let begun =
-            pending.map(|chore| (*chore, self.chore_calls(*chore, task, turn))).find(|(_, calls)| !calls.is_empty());
+        let begun = pending
+            .map(|chore| (*chore, self.chore_calls(*chore, (id, task), turn)))
+            .find(|(_, calls)| !calls.is_empty());
         let Some((chore, calls)) = begun else { return false };
         plan.record(EventKind::ChoreBegun { turn: id.clone(), chore, calls });
         true
     }
 
-    fn chore_calls(&self, chore: Chore, task: &Task, turn: &Conversation) -> Vec<Call> {
+    fn chore_calls(&self, chore: Chore, (id, task): (&Id, &Task), turn: &Conversation) -> Vec<Call> {
         let answer = turn.output();
         let reflection = task.reflection.then(|| reflection_scope(&self.spec().name, task));
         match chore {
@@ -104,10 +105,12 @@ impl Run {
                 };
                 task.memory.iter().chain(&reflection).map(query).collect()
             }
-            Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, self.asked_of(task)),
+            Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, self.asked_of(id, task)),
             Chore::Handle => match (&task.handler, &task.handler_args) {
                 (Some(tool), Some(args)) => vec![call(tool, args.clone())],
-                (Some(_) | None, _) => self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(task)),
+                (Some(_) | None, _) => {
+                    self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(id, task))
+                }
             },
             Chore::GuardOutput => {
                 let given = json!({ "output": answer, "description": task.description, "role": task.agent.role });
@@ -134,18 +137,19 @@ impl Run {
         tools.iter().map(|name| call(name, args(name))).collect()
     }
 
-    fn asked_of(&self, task: &Task) -> Value {
-        json!({ "description": task.description, "expectedOutput": task.expected_output, "role": task.agent.role,
-            "context": self.context_of(task), "inputs": self.spec().inputs })
-    }
-
-    /// Returns the outputs a task reads, by the names of the tasks they are from.
-    fn context_of(&self, task: &Task) -> Value {
-        let output = |position: &usize| match (&self.tasks().get(position)?.how, self.spec().tasks.get(*position)?) {
-            (How::Completed { output, .. }, from) => Some((from.name.clone(), json!(output))),
-            (How::Failed { .. } | How::Cancelled | How::Skipped { .. }, _) => None,
-        };
-        Value::Object(task.context.iter().filter_map(output).collect())
+    /// Returns all data of a task, with the outputs it reads by the names of the tasks they are from.
+    fn asked_of(&self, id: &Id, task: &Task) -> Value {
+        let context = self.inputs_of(id, task).map(|(from, output)| (from.name.clone(), json!(output)));
+        let context = Value::Object(context.collect());
+        let mut asked = json!({ "description": task.description, "expectedOutput": task.expected_output,
+            "role": task.agent.role, "context": context, "inputs": self.spec().inputs });
+        let place = id.site();
+        if let (Some(item), Some(index), Value::Object(asked)) =
+            (self.flow().item(self.spec(), place), place.item, &mut asked)
+        {
+            asked.extend([("item".to_owned(), item.clone()), ("index".to_owned(), json!(index))]);
+        }
+        asked
     }
 }
 

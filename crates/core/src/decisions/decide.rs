@@ -3,17 +3,22 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use crate::cause::Cause;
 use crate::chat;
 use crate::chat::Answer;
 use crate::decisions::next::Grants;
 use crate::decisions::output;
-use crate::event::{AfterFailure, CancelMode, Decision, Directive, End, Event, EventKind, FileChange, Timing};
+use crate::event::{
+    Adoption, AfterFailure, CancelMode, Decision, Directive, End, Event, EventKind, FileChange, Timing,
+};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
 use crate::requests::catalog::ModelInfo;
 use crate::requests::mistake::listed;
-use crate::state::budget::Claim;
-use crate::state::calls::Slot;
+use crate::state::budget::{Claim, Raise};
+use crate::state::calls::CallState;
 use crate::state::conversation::Conversation;
 use crate::state::gate::ReviewOutcome;
 use crate::state::run::Run;
@@ -28,14 +33,17 @@ const RETRY_AFTER_MAX_MS: u64 = 120_000;
 /// The number of times a reviewer may send a task back.
 const REJECTIONS_MAX: u32 = 3;
 
-/// A request to change a run.
-#[derive(Clone, Debug, PartialEq)]
+/// A request to change a run. What only its owner requests is never stored or sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum Command {
     /// Makes the caller the run's owner.
-    Adopt,
+    #[serde(skip)]
+    Adopt(Adoption),
     /// Ends the run because processes died while working on it; its content is not evaluated.
-    Poison,
+    #[serde(skip)]
+    Poison(Adoption),
     /// Cancels the run.
     Cancel { mode: CancelMode, by: String },
     /// Pauses the run: nothing new begins.
@@ -44,6 +52,10 @@ pub enum Command {
     Resume { by: String },
     /// Switches to this model for later calls; its fallbacks follow it in the list.
     SwitchModel { models: Vec<Arc<ModelInfo>>, by: String },
+    /// Gives up the model calls that a task, or every task, waits for.
+    GiveUpCall { task: Option<String>, by: String },
+    /// Raises some of the run's limits.
+    RaiseBudget { raise: Raise, by: String },
     /// Sends a message to the agents.
     Direct { directive: Directive },
     /// Decides an open review.
@@ -51,6 +63,7 @@ pub enum Command {
     /// A command that only a chat's turns accept.
     Chat(chat::Command),
     /// Records the end of an effect.
+    #[serde(skip)]
     Report(Report),
 }
 
@@ -65,15 +78,23 @@ pub enum Report {
     Replied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
     /// The model did not answer. `dice` is a random number, for waits of random length.
     Unanswered { turn: Id, failure: Failure, dice: u32, said: Text },
-    /// The tool answered. `spent` is the usage that another ensemble reports for the call; `changes` are the
-    /// changes it made to files, even when the call failed.
-    Returned { call: Id, outcome: Outcome, duration_ms: u64, spent: Option<Spent>, changes: Vec<FileChange> },
+    /// The tool answered, or its time was up, which is the `cause` then. `spent` is the usage that another
+    /// ensemble reports for the call; `changes` are the changes it made to files, even when the call failed.
+    Returned {
+        call: Id,
+        outcome: Outcome,
+        cause: Option<Cause>,
+        duration_ms: u64,
+        spent: Option<Spent>,
+        changes: Vec<FileChange>,
+    },
     /// The effect was dropped, or broke, before it could answer.
     Dropped { id: Id, said: Text },
 }
 
 /// The reason why a run refused a command.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum Refused {
     /// The run has ended; an ended log never grows.
     #[error("the run has ended: {status}")]
@@ -116,6 +137,12 @@ pub enum Refused {
         /// The answer.
         answer: Answer,
     },
+    /// A limit cannot be raised to the value that was asked for.
+    #[error("{0}")]
+    NotRaised(String),
+    /// The changed arguments do not fit the tool.
+    #[error("the changed arguments cannot be used: {0}")]
+    UnfitArguments(String),
     /// No such call or request is under way (any more).
     #[error("no such call is under way")]
     Stale,
@@ -130,13 +157,18 @@ impl Run {
         }
         let at = now.max(self.at());
         let facts = match command {
-            Command::Adopt => vec![EventKind::RunAdopted { epoch: self.epoch() + 1 }],
-            Command::Poison => self.poison(at),
+            Command::Adopt(adoption) => vec![self.adopt(adoption)],
+            Command::Poison(adoption) => self.poison(adoption, at),
             Command::Cancel { mode, by } => self.cancel(mode, by),
             Command::Pause { by } if !self.paused() => vec![EventKind::RunPaused { by }],
             Command::Resume { by } if self.paused() => vec![EventKind::RunResumed { by }],
             Command::Pause { .. } | Command::Resume { .. } => Vec::new(),
             Command::SwitchModel { models, by } => self.switch(models, by)?,
+            Command::GiveUpCall { task, by } => self.give_up_call(task.as_deref(), &by, at)?,
+            Command::RaiseBudget { raise, by } => {
+                let limits = self.spec().limits.raised(&raise).map_err(Refused::NotRaised)?;
+                vec![EventKind::BudgetRaised { limits, by }]
+            }
             Command::Direct { directive } => self.direct(directive)?,
             Command::Review { review, decision, by } => self.review(review, decision, by)?,
             Command::Chat(command) => self.chat_decided(command, at)?,
@@ -145,11 +177,15 @@ impl Run {
         Ok(facts.into_iter().map(|fact| Event { at, kind: fact }).collect())
     }
 
+    fn adopt(&self, Adoption { epoch, node, reason }: Adoption) -> EventKind {
+        EventKind::RunAdopted { epoch: epoch.max(self.epoch() + 1), node, reason }
+    }
+
     /// Returns all events that end a run whose validation killed its process: the same as for a run that is to
     /// stop at once and has nothing under way.
-    fn poison(&self, at: Millis) -> Vec<EventKind> {
+    fn poison(&self, adoption: Adoption, at: Millis) -> Vec<EventKind> {
         let mut run = self.clone();
-        let mut facts = vec![EventKind::RunAdopted { epoch: self.epoch() + 1 }];
+        let mut facts = vec![self.adopt(adoption)];
         facts.iter().cloned().for_each(|fact| run.apply(&Event { at, kind: fact }));
         run.wind_down(End::Failed { error: POISONED.to_owned() }, CancelMode::Now);
         while !run.ended() {
@@ -189,15 +225,49 @@ impl Run {
 
     fn direct(&self, directive: Directive) -> Result<Vec<EventKind>, Refused> {
         if let Some(target) = &directive.target {
-            let names = || self.spec().tasks.iter().flat_map(|task| [task.name.as_str(), task.agent.role.as_str()]);
-            if !names().any(|name| name.eq_ignore_ascii_case(target)) {
-                let mut choices: Vec<&str> = names().collect();
-                choices.sort_unstable();
-                choices.dedup();
-                return Err(Refused::NoTarget { target: target.clone(), choices: listed(choices) });
-            }
+            self.check_target(target)?;
         }
         Ok(vec![EventKind::DirectiveGiven { directive }])
+    }
+
+    /// Checks that a task or an agent has this name.
+    fn check_target(&self, target: &str) -> Result<(), Refused> {
+        let names = || self.spec().tasks.iter().flat_map(|task| [task.name.as_str(), task.agent.role.as_str()]);
+        if names().any(|name| name.eq_ignore_ascii_case(target)) {
+            return Ok(());
+        }
+        let mut choices: Vec<&str> = names().collect();
+        choices.sort_unstable();
+        choices.dedup();
+        Err(Refused::NoTarget { target: target.to_owned(), choices: listed(choices) })
+    }
+
+    /// Gives up the model calls of a task, under way or waiting to be tried again: each counts as failed, and the
+    /// same model is not asked again for it.
+    fn give_up_call(&self, target: Option<&str>, by: &str, now: Millis) -> Result<Vec<EventKind>, Refused> {
+        target.map_or(Ok(()), |target| self.check_target(target))?;
+        let is_meant = |id: &Id| {
+            let task = self.spec().tasks.get(id.task_index());
+            let names = task.map(|task| [task.name.as_str(), task.agent.role.as_str()]);
+            target.is_none_or(|target| {
+                names.is_some_and(|names| names.iter().any(|name| name.eq_ignore_ascii_case(target)))
+            })
+        };
+        let waits = |turn: &Conversation| turn.is_asked() || turn.is_backing_off();
+        let given_up = |(id, turn): (&Id, &Conversation)| {
+            let failure = Failure {
+                kind: FailureKind::Dropped,
+                message: format!("given up by {by}"),
+                retry_after_ms: None,
+                status: None,
+                charged: turn.is_asked(),
+            };
+            let then = self.after(id, turn, &failure, now);
+            EventKind::ModelFailed { turn: id.clone(), failure, then, said: Text::default() }
+        };
+        let meant = self.conversations().iter().filter(|(id, turn)| is_meant(id) && waits(turn) && !self.stopping());
+        let facts: Vec<EventKind> = meant.map(given_up).collect();
+        if facts.is_empty() { Err(Refused::Stale) } else { Ok(facts) }
     }
 
     fn review(&self, review: u32, decision: Decision, by: String) -> Result<Vec<EventKind>, Refused> {
@@ -220,7 +290,7 @@ impl Run {
     }
 
     fn check_edit(&self, turn: &Id, edited: &str) -> Result<(), Refused> {
-        let schema = self.spec().tasks.get(turn.task_index()).and_then(|task| task.output_schema.as_ref());
+        let schema = self.task(turn).and_then(|task| task.output_schema.as_ref());
         let parsed = schema.map_or(Ok(()), |schema| output::parse(edited, schema).map(drop));
         parsed.map_err(|violations| Refused::Unfit(violations.join("; ")))
     }
@@ -246,11 +316,11 @@ impl Run {
                 };
                 Ok(vec![EventKind::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
             }
-            Report::Returned { call, outcome, duration_ms, spent, changes } if self.is_dispatched(&call) => {
+            Report::Returned { call, outcome, cause, duration_ms, spent, changes } if self.is_dispatched(&call) => {
                 let charged = spent.map(|spent| EventKind::CallCharged { call: call.clone(), spent });
                 let changed = |change| EventKind::FileChanged { call: call.clone(), change };
                 let changes: Vec<EventKind> = changes.into_iter().map(changed).collect();
-                let returned = EventKind::ToolReturned { call, outcome, duration_ms, cause: None };
+                let returned = EventKind::ToolReturned { call, outcome, duration_ms, cause };
                 Ok(charged.into_iter().chain([returned]).chain(changes).collect())
             }
             Report::Dropped { id, .. } if self.is_dispatched(&id) => Ok(vec![self.given_up(&id)]),
@@ -276,7 +346,8 @@ impl Run {
         let Some(turn) = self.conversations().get(&id) else { return Vec::new() };
         if failure.kind == FailureKind::Overflow && turn.droppable() > 0 {
             let dropped = EventKind::HistoryDropped { turn: id.clone(), exchanges: turn.droppable().div_ceil(2) };
-            let (then, said) = (AfterFailure::Shorten, Text::default());
+            let then = AfterFailure::Shorten;
+            let said = Text::default();
             return vec![EventKind::ModelFailed { turn: id, failure, then, said }, dropped];
         }
         let earliest = now + backoff_ms(turn.attempt(), dice);
@@ -313,7 +384,7 @@ impl Run {
     }
 
     fn is_dispatched(&self, call: &Id) -> bool {
-        self.slot(call).is_some_and(|(_, slot)| *slot == Slot::Dispatched)
+        self.slot(call).is_some_and(|(_, slot)| *slot == CallState::Dispatched)
     }
 }
 

@@ -123,7 +123,8 @@ impl Run {
         }
         plan.budget.claim_subtask()?;
         let Some(task) = self.spec().tasks.get(worker) else { return Ok(()) };
-        let (system, user) = (prompt::system(task).into(), prompt::errand(task, &task_description).into());
+        let system = prompt::system(task).into();
+        let user = prompt::errand(task, &task_description).into();
         plan.record(EventKind::DelegationStarted { call: id.clone(), worker, task: task_description, system, user });
         Ok(())
     }
@@ -131,9 +132,11 @@ impl Run {
     /// Returns the same agent, unless its limit or the run's is reached; delegations of this pass count.
     fn spare(&self, worker: usize, plan: &Plan) -> Result<usize, String> {
         let handed = || self.errands().iter().copied().chain(plan.errands());
-        let (all, own) = (handed().count(), handed().filter(|other| *other == worker).count());
+        let all = handed().count();
+        let own = handed().filter(|other| *other == worker).count();
         let reached = |count: usize, max: u32| u32::try_from(count).map_or(true, |count| count >= max);
-        let (max, max_own) = (self.spec().max_delegations, self.spec().max_delegations_per_agent);
+        let max = self.spec().max_delegations;
+        let max_own = self.spec().max_delegations_per_agent;
         if reached(all, max) {
             return Err(format!(
                 "work has been handed out {max} times, which is the limit of this run; finish with what you have"

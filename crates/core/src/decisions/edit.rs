@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use crate::decisions::own_tool::OwnTool;
 use crate::event::Edited;
-use crate::id::Id;
+use crate::id::Place;
 use crate::requests::agent::Agent;
+use crate::requests::branch;
 use crate::requests::compile::{Catalog, Compiled, compile, matching};
-use crate::requests::draft::{Draft, Ensemble, Request, RequestOptions};
+use crate::requests::draft::{Draft, Each, Ensemble, Group, Request, RequestOptions};
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::spec::{Options, Spec, Task, Template};
 use crate::state::run::Run;
@@ -48,7 +49,10 @@ pub(crate) fn apply(
         if run.has_begun(index) {
             task.clone_from(old);
         }
+        // Its files were found when the run was accepted.
+        task.attachments.clone_from(&old.attachments);
     }
+    spec.attach(&models, |_source| None)?;
     Ok(Some((Edited { spec: Arc::new(spec), models, belt }, warnings)))
 }
 
@@ -69,10 +73,11 @@ fn other_order(before: &Spec, request: &Request) -> Option<Mistake> {
 }
 
 impl Run {
-    /// Whether any work was done for a task.
+    /// Returns whether any work was done for a task.
     fn has_begun(&self, task: usize) -> bool {
         let at_work = || self.conversations().values().any(|turn| turn.worker() == task);
-        self.tasks().contains_key(&task) || self.conversations().contains_key(&Id::task(task)) || at_work()
+        let has_instances = || self.instances().keys().any(|place| place.task == task);
+        self.tasks().contains_key(&task) || self.flow().fan(Place::task(task)).is_some() || has_instances() || at_work()
     }
 }
 
@@ -90,6 +95,31 @@ fn drafted(spec: &Spec) -> Ensemble {
         max_delegations: Some(spec.max_delegations),
         max_delegations_per_agent: Some(spec.max_delegations_per_agent),
         tasks: spec.team().iter().map(draft).collect(),
+        groups: spec.groups.iter().map(|group| drafted_group(group, spec)).collect(),
+    }
+}
+
+fn drafted_group(group: &branch::Group, spec: &Spec) -> Group {
+    let name = |task: &usize| spec.tasks.get(*task).map(|task| task.name.clone());
+    let each = group.for_each.as_ref();
+    let repeat = group.repeat.as_ref();
+    Group {
+        name: group.name.clone(),
+        tasks: group.tasks.iter().filter_map(name).collect(),
+        when: group.when.as_ref().map(|when| when.source.clone()),
+        each: drafted_each(each),
+        repeat_until: repeat.map(|repeat| repeat.until.source.clone()),
+        max_rounds: repeat.map(|repeat| repeat.max_rounds),
+        on_max_rounds: repeat.map(|repeat| repeat.on_max_rounds),
+        part: group.part.clone(),
+    }
+}
+
+fn drafted_each(each: Option<&branch::ForEach>) -> Each {
+    Each {
+        list: each.map(|each| each.list.source.clone()),
+        max_items: each.map(|each| each.max_items),
+        max_parallel: each.map(|each| each.max_parallel),
     }
 }
 
@@ -116,6 +146,12 @@ fn draft(task: &Task) -> Draft {
         on_truncated: task.on_truncated,
         review_before: task.review_before,
         review_timeout_ms: task.review_timeout_ms,
+        when: task.when.as_ref().map(|when| when.source.clone()),
+        each: drafted_each(task.for_each.as_ref()),
+        attachments: Vec::new(),
+        nested: None,
+        after: task.after.iter().map(|position| format!("${position}")).collect(),
+        part: task.part.clone(),
     }
 }
 
@@ -138,6 +174,7 @@ fn options(before: &Options, request: RequestOptions) -> RequestOptions {
         tool_log_truncate_length: request.tool_log_truncate_length.or_else(|| length(before.tool_log_truncate)),
         verbose: request.verbose.or(Some(before.verbose)),
         capture_mode: request.capture_mode.or(Some(before.capture)),
+        priority: request.priority.or(before.priority),
         ..request
     }
 }

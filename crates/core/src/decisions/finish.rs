@@ -33,7 +33,8 @@ fn arguments(schema: &Value) -> Value {
     if is_object(schema) {
         return schema.clone();
     }
-    let (mut inner, mut outer) = (schema.clone(), Map::new());
+    let mut inner = schema.clone();
+    let mut outer = Map::new();
     if let Value::Object(inner) = &mut inner {
         let rooted = ["$id", "$schema", "$defs", "definitions"].map(|name| (name, inner.remove(name)));
         outer.extend(rooted.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
@@ -44,7 +45,7 @@ fn arguments(schema: &Value) -> Value {
     Value::Object(outer)
 }
 
-/// The result a call brings, or everything that is wrong with it.
+/// Returns the result a call brings, or everything that is wrong with it.
 pub(crate) fn evaluate(schema: &Schema, args: &str) -> Result<String, Vec<String>> {
     let parsed: Value =
         serde_json::from_str(args).map_err(|error| vec![format!("the arguments are not JSON: {error}")])?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};
+use crate::decisions::record::Record;
 use crate::event::{Event, EventKind, Origin};
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
@@ -15,7 +16,7 @@ use crate::requests::catalog::EffectClass;
 use crate::requests::compile::Catalog;
 use crate::requests::mistake::{Code, Mistake, listed};
 use crate::requests::spec::{Kind, Task};
-use crate::state::run::{How, Run};
+use crate::state::run::Run;
 
 /// The part of a record that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +130,10 @@ impl New {
             if spec.traceparent.as_deref() != traceparent {
                 Arc::make_mut(spec).traceparent = traceparent.map(str::to_owned);
             }
+            // A caller asked for the new run, whatever began the old one.
+            if spec.begun_by.is_some() {
+                Arc::make_mut(spec).begun_by = None;
+            }
         }
         let at = now.max(events.last().map_or(0, |event| event.at));
         New { run: Run::replay(&events), events, at }
@@ -183,15 +188,12 @@ fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
     if !run.ended() {
         return Err(Refused::Active);
     }
-    let is_done =
-        |task: &usize| matches!(run.tasks().get(task), Some(ended) if matches!(ended.how, How::Completed { .. }));
-    let begun = (0..run.spec().tasks.len()).filter(|task| run.spec().is_begun_by_run(*task));
-    let (done, left): (BTreeSet<usize>, BTreeSet<usize>) = begun.partition(is_done);
-    if left.is_empty() {
+    let record = Record::of(&run);
+    if record.is_complete() {
         return Err(Refused::Complete);
     }
     let mut reviews = BTreeMap::new();
-    let copy = |event: &Event| Some(Event { at: event.at, kind: copied(&event.kind, &done, &mut reviews)? });
+    let copy = |event: &Event| Some(Event { at: event.at, kind: copied(&event.kind, &record, &mut reviews)? });
     Ok(events.iter().filter_map(copy).collect())
 }
 
@@ -201,8 +203,8 @@ fn task_of(fact: &EventKind) -> Option<usize> {
 }
 
 /// Returns an event as it stands in the copy, where reviews are renumbered.
-fn copied(fact: &EventKind, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, u32>) -> Option<EventKind> {
-    if task_of(fact).is_some_and(|task| !done.contains(&task)) {
+fn copied(fact: &EventKind, record: &Record<'_>, reviews: &mut BTreeMap<u32, u32>) -> Option<EventKind> {
+    if !record.keeps(fact) {
         return None;
     }
     let mut fact = fact.clone();
@@ -220,7 +222,7 @@ fn copied(fact: &EventKind, done: &BTreeSet<usize>, reviews: &mut BTreeMap<u32, 
     Some(fact)
 }
 
-/// Whether an event is about the run's ownership or its stop: the new run has its own.
+/// Returns whether an event is about the run's ownership or its stop: the new run has its own.
 fn stops_or_owns(fact: &EventKind) -> bool {
     matches!(
         fact,
@@ -228,6 +230,7 @@ fn stops_or_owns(fact: &EventKind) -> bool {
             | EventKind::CancelRequested { .. }
             | EventKind::RunPaused { .. }
             | EventKind::RunResumed { .. }
+            | EventKind::BudgetRaised { .. }
             | EventKind::BudgetExceeded { .. }
             | EventKind::RunEnded { .. }
     )
@@ -239,7 +242,8 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
     let (first, rest) = events.split_at(length);
     let run = Run::replay(first);
     let mut under_way: BTreeSet<Id> = run.under_way().collect();
-    let (mut kept, mut over) = (first.to_vec(), BTreeSet::new());
+    let mut kept = first.to_vec();
+    let mut over = BTreeSet::new();
     for event in rest {
         let ends = if let EventKind::ToolReturned { call, .. } = &event.kind {
             under_way.remove(call) && over.insert(call.clone())

@@ -1,8 +1,9 @@
-//! What to do now ([`next`]) and what a request does ([`decide`]), as events and
-//! effects that somebody else records and performs. Nothing here changes a run.
+//! The decisions: the next steps of a run ([`next`]) and the effect of a request ([`decide`]), as events and effects
+//! that the caller records and performs. Nothing here changes a run.
 
 pub mod answer;
 pub(crate) mod ask;
+pub(crate) mod branch;
 pub mod build;
 pub(crate) mod call;
 pub mod chore;
@@ -19,6 +20,8 @@ pub mod own_tool;
 pub(crate) mod permit;
 pub(crate) mod prompt;
 pub mod queue;
+pub(crate) mod record;
 pub mod result;
+pub mod share;
 pub mod subtask;
 pub mod tier;

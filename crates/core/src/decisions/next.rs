@@ -2,190 +2,32 @@
 //! no effect is executed before its event is stored. There is no special code for recovery after a crash:
 //! an orphaned call is handled like any other call with a next step.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+mod plan;
 
-use serde_json::Value;
+use std::collections::BTreeMap;
 
-use crate::cause::{Cause, TaskFailure, UnfitReason};
+use crate::cause::{Cause, SkipCause, TaskFailure, UnfitReason};
 use crate::chat;
 use crate::decisions::chore::Chore;
 use crate::decisions::finish;
 use crate::decisions::output;
 use crate::decisions::prompt::{self, Input, Opening, Revision};
 use crate::decisions::subtask;
-use crate::event::{CancelMode, End, Event, EventKind, Exit, Timing};
+use crate::event::{CancelMode, End, EventKind, Exit, Timing};
 use crate::id::{Id, Millis};
-use crate::message::{Message, Outcome};
-use crate::requests::catalog::ToolInfo;
-use crate::requests::model_options::ModelOptions;
-use crate::requests::spec::{ReviewPolicy, ReviewRule, Task, Workflow};
-use crate::state::budget::{Breach, Budget, Claim, Reason};
+use crate::message::Outcome;
+use crate::requests::spec::{ReviewPolicy, ReviewRule, Task};
+use crate::state::budget::{Breach, Reason};
 use crate::state::conversation::{Conversation, Phase};
 use crate::state::gate::{self, ReviewState};
-use crate::state::run::{How, Run, Timer};
+use crate::state::run::{Run, Timer};
 
-/// The result of [`Run::next`]: steps to take, a timer and missing resources.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Next {
-    /// The steps to record and then to carry out. Empty: wait.
-    pub steps: Vec<Step>,
-    /// The latest time at which `next` must be called again.
-    pub timer: Option<Millis>,
-    /// The resources that would allow more steps if they were granted.
-    pub needs: Needs,
-}
+pub(crate) use plan::Plan;
+pub use plan::{Effect, Grants, Needs, Next, Question, Step, Terms};
 
-/// An event to record and the effect that follows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// The event, which is stored first.
-    pub event: Event,
-    /// The effect, which is carried out after the event is stored.
-    pub then: Option<Effect>,
-}
-
-/// Work outside of the core; each effect ends in one report.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Asks a model. Uses up one granted slot of that model.
-    Ask(Box<Question>),
-    /// Calls a tool. Uses up the granted lock, if the tool has one.
-    Call {
-        /// The id of the call, which is part of the key of an idempotent call.
-        id: Id,
-        /// The tool to call.
-        tool: Arc<ToolInfo>,
-        /// The arguments, which fit the tool's schema.
-        args: Value,
-        /// The amount it may use; absent: no limit.
-        lent: Option<Claim>,
-        /// Whether a previous owner had already made the call.
-        again: bool,
-        /// The terms on which it is made.
-        terms: Terms,
-    },
-}
-
-/// The terms on which a call is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
-    /// Whether a person has allowed it to write a file that prompts are built from.
-    pub may_instruct: bool,
-    /// Whether only the tool as it was described when the turn began may do it: people decided about that one.
-    pub exact: bool,
-}
-
-/// A request to a model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Question {
-    /// The id of the conversation that asks.
-    pub turn: Id,
-    /// The name of the task it asks for.
-    pub task: String,
-    /// The alias of the model.
-    pub model: String,
-    /// The index of the question in the conversation, from 0.
-    pub round: u32,
-    /// The index of the attempt at this question, from 0.
-    pub attempt: u32,
-    /// The conversation so far.
-    pub messages: Arc<Vec<Message>>,
-    /// The tools that the model may call.
-    pub tools: Arc<[Arc<ToolInfo>]>,
-    /// The maximum number of tokens of the answer.
-    pub max_output: u64,
-    /// The options for the model's answer.
-    pub options: ModelOptions,
-}
-
-impl Effect {
-    /// Returns the id of the conversation or call that the effect belongs to.
-    pub fn id(&self) -> &Id {
-        match self {
-            Effect::Ask(question) => &question.turn,
-            Effect::Call { id, .. } => id,
-        }
-    }
-}
-
-/// The resources the run must hold before it may act: model slots, locks and looked-up tools.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// The number of conversations that want to ask each model.
-    pub models: BTreeMap<String, usize>,
-    /// The locks that calls wait for.
-    pub locks: BTreeSet<String>,
-    /// The names of tools that must be looked up.
-    pub belts: BTreeSet<String>,
-    /// Whether a parked run has work to go on with, for which it needs a slot again.
-    pub slot: bool,
-}
-
-/// The resources the run holds and has not used yet.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Grants {
-    /// The number of free slots by model.
-    pub models: BTreeMap<String, usize>,
-    /// The locks it holds.
-    pub locks: BTreeSet<String>,
-    /// The tools that looked-up names resolve to.
-    pub belts: BTreeMap<String, Vec<Arc<ToolInfo>>>,
-    /// Whether it holds a slot among the runs of its kind; only a parked run works without one.
-    pub slot: bool,
-}
-
-/// The steps being collected in one pass. Amounts claimed in a pass count against each other.
-pub(crate) struct Plan {
-    pub(crate) at: Millis,
-    pub(crate) budget: Budget,
-    steps: Vec<Step>,
-    needs: Needs,
-    asked: BTreeMap<String, usize>,
-}
-
-impl Plan {
-    pub(crate) fn record(&mut self, fact: EventKind) {
-        self.steps.push(Step { event: Event { at: self.at, kind: fact }, then: None });
-    }
-
-    pub(crate) fn act(&mut self, fact: EventKind, effect: Effect) {
-        if let Effect::Ask(question) = &effect {
-            *self.asked.entry(question.model.clone()).or_default() += 1;
-        }
-        self.steps.push(Step { event: Event { at: self.at, kind: fact }, then: Some(effect) });
-    }
-}
-
-impl Plan {
-    /// Returns the number of times this pass asks the model.
-    pub(crate) fn asked(&self, alias: &str) -> usize {
-        self.asked.get(alias).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn need_model(&mut self, alias: &str, turns: usize) {
-        *self.needs.models.entry(alias.to_owned()).or_default() += turns;
-    }
-
-    pub(crate) fn need_belt(&mut self, name: &str) {
-        self.needs.belts.insert(name.to_owned());
-    }
-
-    pub(crate) fn need_lock(&mut self, name: &str) {
-        self.needs.locks.insert(name.to_owned());
-    }
-
-    /// Returns the positions of the agents that are handed work in this pass.
-    pub(crate) fn errands(&self) -> impl Iterator<Item = usize> {
-        self.steps.iter().filter_map(|step| {
-            let EventKind::DelegationStarted { worker, .. } = &step.event.kind else { return None };
-            Some(*worker)
-        })
-    }
-
-    pub(crate) fn recorded(&self, is: fn(&EventKind) -> bool) -> usize {
-        self.steps.iter().filter(|step| is(&step.event.kind)).count()
-    }
+/// Returns the event of a task that the end of the run leaves out.
+fn skipped(id: &Id, reason: &str) -> EventKind {
+    EventKind::TaskSkipped { turn: id.clone(), reason: reason.to_owned(), cause: Some(SkipCause::Ended) }
 }
 
 impl Next {
@@ -254,13 +96,14 @@ impl Run {
         Ok(())
     }
 
-    /// Whether tasks are ready and only wait for the run to be resumed.
+    /// Returns whether tasks are ready and only wait for the run to be resumed.
     fn holds_back(&self) -> bool {
-        self.paused() && self.stop().is_none() && self.graph().ready().next().is_some()
+        self.paused() && self.stop().is_none() && self.flow().begins()
     }
 
     fn check_clock(&self, plan: &Plan) -> Result<(), Breach> {
-        let (limit, observed) = (self.spec().limits.wall_clock_ms, self.clock().read(plan.at));
+        let limit = self.spec().limits.wall_clock_ms;
+        let observed = self.clock().read(plan.at);
         if limit == 0 || observed < limit {
             return Ok(());
         }
@@ -278,8 +121,10 @@ impl Run {
     fn close_questions(&self, plan: &mut Plan) {
         self.open_reviews().iter().for_each(|review| plan.record(EventKind::ReviewClosed { review: *review }));
         for approval in &self.chat().open {
-            let (approval, answer, by) = (*approval, chat::Answer::Closed, "stop".to_owned());
-            plan.record(EventKind::Chat(chat::ChatEventKind::ApprovalAnswered { approval, answer, by }));
+            let approval = *approval;
+            let answer = chat::Answer::Closed;
+            let by = "stop".to_owned();
+            plan.record(EventKind::Chat(chat::ChatEventKind::ApprovalAnswered { approval, answer, by, args: None }));
         }
     }
 
@@ -297,8 +142,11 @@ impl Run {
                         .for_each(|action| plan.record(EventKind::ReviewTimedOut { review: *review, action }));
                 }
                 Timer::Approval(approval) => {
-                    let (approval, answer, by) = (*approval, chat::Answer::Expired, "timeout".to_owned());
-                    plan.record(EventKind::Chat(chat::ChatEventKind::ApprovalAnswered { approval, answer, by }));
+                    let approval = *approval;
+                    let answer = chat::Answer::Expired;
+                    let by = "timeout".to_owned();
+                    let fact = chat::ChatEventKind::ApprovalAnswered { approval, answer, by, args: None };
+                    plan.record(EventKind::Chat(fact));
                 }
                 Timer::Client(call) => {
                     let outcome = Outcome::unknown("the client did not answer in time");
@@ -310,34 +158,8 @@ impl Run {
         }
     }
 
-    fn start_tasks(&self, grants: &Grants, plan: &mut Plan) {
-        if let Some((End::Cancelled, _)) = self.stop() {
-            return;
-        }
-        for task in self.graph().doomed() {
-            let reason = match self.spec().workflow {
-                Workflow::Sequential => "a task before it failed",
-                Workflow::Parallel | Workflow::Hierarchical => "a task it reads from failed",
-            };
-            plan.record(EventKind::TaskSkipped { turn: Id::task(task), reason: reason.to_owned() });
-        }
-        if self.stop().is_some() || self.paused() {
-            return;
-        }
-        for task in self.graph().ready() {
-            if self.started_at().is_none() && plan.steps.is_empty() {
-                plan.record(EventKind::RunStarted);
-            }
-            let turn = Id::task(task);
-            match self.spec().tasks.get(task) {
-                Some(spec) if spec.review_before => self.open_review(&turn, Timing::BeforeExecution, spec, plan),
-                Some(_) | None => self.start(turn, grants, plan),
-            }
-        }
-    }
-
     /// Begins a task, once the tools it may call are known.
-    fn start(&self, turn: Id, grants: &Grants, plan: &mut Plan) {
+    pub(crate) fn start(&self, turn: Id, grants: &Grants, plan: &mut Plan) {
         if self.compose(turn.task_index(), grants, plan) {
             plan.record(EventKind::TaskStarted { turn });
         }
@@ -357,10 +179,7 @@ impl Run {
     fn attend(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
         match turn.phase() {
             Phase::Start if self.stop().is_some() => {
-                plan.record(EventKind::TaskSkipped {
-                    turn: id.clone(),
-                    reason: "the run was ended before it".to_owned(),
-                });
+                plan.record(skipped(id, SkipCause::Ended.reason(false)));
             }
             Phase::Start if !self.paused() => self.start(id.clone(), grants, plan),
             Phase::Prompt if !self.paused() => {
@@ -372,7 +191,7 @@ impl Run {
             Phase::Calling(_) => return self.call(id, turn, grants, plan),
             Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
             Phase::Approved(_) => self.approved(id, turn, plan),
-            Phase::Skipping(reason) => plan.record(EventKind::TaskSkipped { turn: id.clone(), reason: reason.clone() }),
+            Phase::Skipping(reason) => plan.record(skipped(id, reason)),
             Phase::Failing(failure) => self.fail(id, failure, plan),
             Phase::Start
             | Phase::Prompt
@@ -387,20 +206,15 @@ impl Run {
     /// Writes the opening of a task's conversation, with the directives given so far.
     fn open(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
         if let Some(chat) = self.spec().chat.as_ref().filter(|_| self.converses(id)) {
-            let (system, user) = (chat::system(self, chat).into(), chat.content.clone());
+            let system = chat::system(self, chat).into();
+            let user = chat.content.clone();
             return plan.record(EventKind::PromptBuilt { turn: id.clone(), system, user });
         }
-        let Some(task) = self.spec().tasks.get(id.task_index()) else { return };
+        let Some(task) = self.task(id) else { return };
         let directives = self.undelivered(id, turn, plan.at);
         for (number, _) in &directives {
             plan.record(EventKind::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
         }
-        let input = |position: &usize| match &self.tasks().get(position)?.how {
-            How::Completed { output, .. } => {
-                self.spec().tasks.get(*position).map(|task| Input { task, output: output.as_str() })
-            }
-            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
-        };
         let revision = turn.revision().map(|(feedback, previous)| Revision {
             attempt: turn.rejections() + 1,
             feedback: feedback.as_str(),
@@ -408,13 +222,14 @@ impl Run {
         });
         let opening = Opening {
             task,
-            inputs: task.context.iter().filter_map(input).collect(),
+            inputs: self.inputs_of(id, task).map(|(task, output)| Input { task, output: output.as_str() }).collect(),
             revision,
             directives: directives.into_iter().map(|(_, directive)| directive).collect(),
             memories: turn.memories(),
             notes: turn.notes(),
         };
-        let (system, user) = (prompt::system(task).into(), prompt::user(&opening).into());
+        let system = prompt::system(task).into();
+        let user = prompt::user(&opening).into();
         plan.record(EventKind::PromptBuilt { turn: id.clone(), system, user });
     }
 
@@ -424,7 +239,7 @@ impl Run {
         if id.parent().is_some() {
             return self.answer_call(id, turn, answer, plan);
         }
-        let Some(task) = self.spec().tasks.get(id.task_index()) else { return };
+        let Some(task) = self.task(id) else { return };
         if let Some(schema) = &task.output_schema
             && let Err(violations) = output::parse(answer, schema)
         {
@@ -433,7 +248,7 @@ impl Run {
         if self.begin_chore(id, turn, &[Chore::GuardOutput], plan) {
             return;
         }
-        if self.reviewed(task, plan) {
+        if self.reviewed(id, task, plan) {
             return self.open_review(id, Timing::AfterExecution, task, plan);
         }
         self.approved(id, turn, plan);
@@ -441,7 +256,7 @@ impl Run {
 
     /// Completes an approved task, after its reflection and after its output is remembered, if it has these.
     fn approved(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
-        let task = self.spec().tasks.get(id.task_index());
+        let task = self.task(id);
         let reflects = task.is_some_and(|task| task.reflection && task.handler.is_none()) && turn.critique().is_none();
         if reflects && self.stop().is_none() {
             plan.record(EventKind::ReflectionBegun { turn: id.clone() });
@@ -483,7 +298,7 @@ impl Run {
         self.fail(id, &TaskFailure::unfit(UnfitReason::NoFinishCall, turn.unfit(), turn.violations()), plan);
     }
 
-    fn reviewed(&self, task: &Task, plan: &Plan) -> bool {
+    fn reviewed(&self, id: &Id, task: &Task, plan: &Plan) -> bool {
         if matches!(self.stop(), Some((End::Cancelled, _))) {
             return false;
         }
@@ -491,7 +306,9 @@ impl Run {
             (Some(ReviewRule::Required), _) | (None, ReviewPolicy::AfterEveryTask) => true,
             (Some(ReviewRule::Skip), _) | (None, ReviewPolicy::Never) => false,
             (None, ReviewPolicy::AfterLastTask) => {
-                self.graph().left() == 1 + plan.recorded(|fact| matches!(fact, EventKind::TaskCompleted { .. }))
+                let ends_unit = |turn: &Id| turn.site().is_whole() && self.spec().group_of(turn.task_index()).is_none();
+                let ended = plan.recorded(|fact| matches!(fact, EventKind::TaskCompleted { turn } if ends_unit(turn)));
+                self.spec().is_last_of_unit(id.task_index()) && self.flow().left() == 1 + ended
             }
         }
     }
@@ -560,7 +377,7 @@ impl Run {
             self.give_up_calls(id, turn, plan);
             match (end, id.parent()) {
                 (End::Completed { .. }, None) => {
-                    plan.record(EventKind::TaskSkipped { turn: id.clone(), reason: failure.reason() });
+                    plan.record(skipped(id, &failure.reason()));
                 }
                 (End::Completed { .. } | End::Failed { .. } | End::Cancelled, _) => self.fail(id, &failure, plan),
             }

@@ -31,6 +31,12 @@ pub(crate) fn shown(outcome: &Outcome, spec: &Spec, handle: &str) -> (Text, bool
     }
 }
 
+/// Returns the result of a call that was made with a person's arguments: the model reads which, since its own call
+/// says others.
+pub(crate) fn made_with(args: &str, result: &Text) -> Text {
+    format!("[the user changed the arguments of this call to {args}]\n{result}").into()
+}
+
 /// Returns an answer without the reasoning that a model wrote into it.
 pub(crate) fn without_thoughts(answer: String) -> String {
     let mut rest = answer.as_str();
@@ -55,7 +61,8 @@ fn cut(text: &Text, spec: &Spec, handle: &str) -> Text {
     let by_bytes = Some(spec.limits.tool_result_bytes).filter(|max| *max > 0 && whole.len() > *max);
     let Some(at) = by_chars.into_iter().chain(by_bytes).min() else { return text.clone() };
     let kept = whole.get(..whole.floor_char_boundary(at)).unwrap_or_default();
-    let (total, omitted) = (whole.len(), whole.len() - kept.len());
+    let total = whole.len();
+    let omitted = whole.len() - kept.len();
     let shown = kept.len();
     format!("{kept}\n[cut: {shown} of {total} bytes shown, {omitted} left out; ask for a smaller part, or read on where read_result is offered: handle {handle}]").into()
 }

@@ -15,6 +15,15 @@ use crate::requests::catalog::{Permission, ToolInfo};
 use crate::schema::Schema;
 use crate::state::memory;
 
+/// The reason why a tool may not be called without a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotDirect {
+    /// It asks a person, which only a task can.
+    AsksPerson,
+    /// Its class is not allowed.
+    Class,
+}
+
 /// A tool that comes with every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnTool {
@@ -148,7 +157,7 @@ impl OwnTool {
         }
     }
 
-    /// Whether every task may list it, whatever the catalog holds.
+    /// Returns whether every task may list it, whatever the catalog holds.
     pub fn is_given(self) -> bool {
         self.audience() == Audience::Everyone && self.performer() == Performer::Run
     }
@@ -182,6 +191,14 @@ impl ToolInfo {
     /// Returns the own tool that this is, if it is one.
     pub fn as_own(&self) -> Option<OwnTool> {
         OwnTool::parse(&self.name)
+    }
+
+    /// Checks whether it may be called without a run, where tools of these classes may be.
+    pub fn check_direct(&self, classes: &[Permission]) -> Result<(), NotDirect> {
+        if self.as_own() == Some(OwnTool::HumanInput) {
+            return Err(NotDirect::AsksPerson);
+        }
+        if classes.contains(&self.permission) { Ok(()) } else { Err(NotDirect::Class) }
     }
 }
 

@@ -11,15 +11,15 @@ use crate::event::EventKind;
 use crate::id::Id;
 use crate::requests::catalog::ToolInfo;
 use crate::requests::reach::Target;
-use crate::state::calls::Slot;
+use crate::state::calls::CallState;
 use crate::state::run::Run;
 
 /// The answer to a run's call that would write a file that prompts are built from.
 const NOT_IN_RUNS: &str = "prompts are built from this file, so only a person or a chat, after asking, may write it";
 
 impl Run {
-    /// Whether a call waits for a person, or is refused.
-    pub(crate) fn asks_first(&self, id: &Id, call: (&ToolInfo, &Value), slot: &Slot, plan: &mut Plan) -> bool {
+    /// Returns whether a call waits for a person, or is refused.
+    pub(crate) fn asks_first(&self, id: &Id, call: (&ToolInfo, &Value), slot: &CallState, plan: &mut Plan) -> bool {
         let (tool, args) = call;
         let Some(chat) = &self.spec().chat else {
             let instructs = tool.writes_prompts(args);
@@ -28,7 +28,7 @@ impl Run {
             }
             return instructs;
         };
-        if *slot != Slot::Waiting {
+        if *slot != CallState::Waiting {
             return false;
         }
         let target = tool.target(args);
@@ -36,8 +36,11 @@ impl Run {
         let granted = self.chat().grants.iter().any(|grant| grant.covers(tool, host));
         let carried =
             target.filter(|target| !granted && self.is_leak(chat, target)).map(|target| self.carried(id, &target));
-        let (mode, leaks, instructs) = (self.chat().mode, carried.is_some(), tool.writes_prompts(args));
-        match chat::verdict(&chat::Asked { mode, tool, granted, leaks, instructs }) {
+        let mode = self.chat().mode;
+        let leaks = carried.is_some();
+        let instructs = tool.writes_prompts(args);
+        let executes = chat.executes;
+        match chat::verdict(&chat::Asked { mode, tool, granted, leaks, instructs, executes }) {
             Verdict::Go => return false,
             Verdict::Blocked(reason) => plan.record(not_made(id, blocked(reason, carried.as_ref()))),
             Verdict::Ask(reason) => {
@@ -53,7 +56,7 @@ impl Run {
         true
     }
 
-    /// Whether a thread that has read something its user did not write would send to a place nobody allowed.
+    /// Returns whether a tainted thread would send to a host that is not allowed.
     fn is_leak(&self, chat: &chat::Turn, target: &Target) -> bool {
         let listed = |name: &String| chat.allowed_hosts.contains(name);
         let is_allowed = match target {

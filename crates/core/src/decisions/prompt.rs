@@ -165,6 +165,10 @@ pub(crate) const ANSWER_SHORTLY: &str =
 pub(crate) const CALL_CUT: &str = "Your last reply was cut off at the output limit inside a tool call, so nothing of it \
     was done. Make the call again with shorter arguments, in several smaller calls, or answer without it.";
 
+/// The message to a model whose reply ended inside of JSON.
+pub(crate) const JSON_CUT: &str = "Your last reply was cut off at the output limit inside of its JSON, so nothing of it \
+    was read. Answer again with a shorter value that satisfies the schema.";
+
 /// The message to a model whose reply was empty.
 pub(crate) const BLANK: &str = "Your last reply was empty. Answer now; where you cannot, say why.";
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::Millis;
 
-/// How urgent a piece of work is.
+/// The urgency of a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Priority {
@@ -67,7 +67,7 @@ impl<T> Queue<T> {
         self.lines.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether no item waits.
+    /// Returns whether no item waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

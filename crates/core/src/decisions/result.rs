@@ -33,7 +33,7 @@ pub(crate) fn info() -> ToolInfo {
 }
 
 impl Run {
-    /// Whether this run has the result that a call asks for.
+    /// Returns whether this run has the result that a call asks for.
     pub fn keeps_result(&self, args: &Value) -> bool {
         self.cut().contains_key(handle(args))
     }
@@ -74,7 +74,8 @@ mod tests {
     fn a_long_result_is_read_piece_by_piece_without_a_gap() {
         let whole = Text::from("äöü".repeat(5));
         let kept = |handle: &str| (handle == "h").then_some(&whole);
-        let (mut read, mut offset) = (String::new(), 0);
+        let mut read = String::new();
+        let mut offset = 0;
         loop {
             let Outcome::Answer { text, .. } = part(&json!({ "handle": "h", "offset": offset, "limit": 5 }), kept)
             else {

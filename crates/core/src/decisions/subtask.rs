@@ -54,7 +54,7 @@ impl Order {
 }
 
 impl Run {
-    /// Whether a call of `run_subtask` is handled here. Where subtasks nest too deep the tool is not offered,
+    /// Returns whether a call of `run_subtask` is handled here. Where subtasks nest too deep the tool is not offered,
     /// but its name is still recognized.
     pub(crate) fn takes_subtasks(&self, id: &Id, turn: &Conversation) -> bool {
         let known =
@@ -80,7 +80,8 @@ impl Run {
 
     fn order(&self, id: &Id, call: &Call) -> Result<(Order, Option<Schema>), Refusal> {
         let mut order = Order::parse(call.args.as_str())?;
-        let (depth, max) = (id.depth().saturating_sub(1), self.spec().limits.depth);
+        let depth = id.depth().saturating_sub(1);
+        let max = self.spec().limits.depth;
         if depth >= max {
             let message = format!("subtasks may nest {max} deep; do this part yourself, at this level");
             let fields = json!({ "depth": depth, "max_depth": max, "message": message });

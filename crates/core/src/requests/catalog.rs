@@ -8,9 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::message::Usage;
+use crate::message::{Attached, Usage};
+use crate::requests::mistake::{Code, Mistake};
 use crate::requests::model_options::ModelOptions;
 use crate::requests::reach::Reach;
+use crate::requests::workflow::Document;
 use crate::schema::Schema;
 
 /// An amount of money in billionths of a US dollar; always an integer.
@@ -45,12 +47,34 @@ pub struct ModelInfo {
     /// The protocol to use, where its provider has several; empty: the default one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub api: String,
+    /// Whether it may be sent pictures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vision: bool,
+    /// Whether it may be sent PDFs as they are; otherwise it gets their text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub documents: bool,
     /// The options for its answers, unless a run or a task sets others.
     #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
     pub options: ModelOptions,
+    /// Whether its provider is told the schema of an answer, beside the prompt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub native_schemas: bool,
 }
 
 impl ModelInfo {
+    /// Refuses pictures, if it cannot see.
+    pub fn check_sight(&self, files: &[Attached]) -> Result<(), Mistake> {
+        match files.iter().find(|file| file.is_picture() && !self.vision) {
+            None => Ok(()),
+            Some(picture) => {
+                let Attached { name, .. } = picture;
+                let message =
+                    format!("model '{}' cannot see the picture '{name}': name one with `vision = true`", self.alias);
+                Err(Mistake::new(Code::ModelCannotSee, "attachments", message))
+            }
+        }
+    }
+
     /// The newer protocol of OpenAI.
     pub const RESPONSES: &str = "responses";
 
@@ -63,12 +87,15 @@ impl ModelInfo {
             context_tokens: 200_000,
             max_output_tokens: 8_192,
             tools: true,
+            vision: matches!(provider, "anthropic" | "gemini"),
+            documents: false,
             parallel_tool_calls: true,
             retries: 3,
             fallback: Vec::new(),
             price: None,
             api: String::new(),
             options: ModelOptions::default(),
+            native_schemas: false,
         }
     }
 
@@ -114,6 +141,21 @@ fn cost(items: &[(u64, NanoUsd)]) -> NanoUsd {
 
 /// The models a run may use, by alias.
 pub type Models = BTreeMap<String, Arc<ModelInfo>>;
+
+/// The saved workflows that tasks may name.
+#[derive(Clone, Debug)]
+pub enum SavedWorkflows {
+    /// These, by the ids or names that tasks have for them.
+    Known(BTreeMap<String, Arc<Document>>),
+    /// They are looked up when a run begins; until then any name is taken.
+    Later,
+}
+
+impl Default for SavedWorkflows {
+    fn default() -> SavedWorkflows {
+        SavedWorkflows::Known(BTreeMap::new())
+    }
+}
 
 /// The tools a run may use, by name.
 pub type Belt = BTreeMap<String, Arc<ToolInfo>>;
@@ -201,9 +243,11 @@ pub enum Permission {
     Subagent,
     /// Reads or writes secrets.
     Secrets,
+    /// Runs programs.
+    Execute,
 }
 
-/// What doing a call twice would mean; decides what happens to one whose owner died.
+/// The effect of making a call twice; it decides what happens to a call whose owner died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectClass {

@@ -2,22 +2,31 @@
 //! assigned, every reference checked. All mistakes are reported at once; a compiled run cannot fail for
 //! being malformed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod branches;
+mod fill;
+mod names;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::decisions::chore;
 use crate::decisions::delegation;
 use crate::decisions::own_tool::OwnTool;
-use crate::requests::agent::Agent;
 use crate::requests::bounds::MISTAKES_MAX;
-use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
-use crate::requests::draft::{Draft, Ensemble, Override, Request, RequestOptions};
+use crate::requests::branch::Group;
+use crate::requests::catalog::{Belt, ModelInfo, Models, SavedWorkflows, ToolInfo};
+use crate::requests::draft::{self, Draft, Ensemble, Override, Request};
 use crate::requests::dynamic::Dynamic;
+use crate::requests::expression::Scope;
 use crate::requests::mistake::{Code, Mistake, listed};
-use crate::requests::spec::{Kind, Options, Spec, Task, Template, Workflow};
-use crate::requests::template::Texts;
+use crate::requests::nested::{self, Expanded};
+use crate::requests::spec::{Kind, Spec, Task, Workflow};
+use crate::requests::template::{Inputs, Item, Texts};
 use crate::schema::Schema;
-use crate::state::graph;
+use branches::{Known, Positions};
+pub(crate) use names::named;
+
+pub(crate) use fill::matching;
+use fill::{apply, filled, options};
 
 /// The expected answer of a task that does not state one.
 const EXPECTED_OUTPUT: &str = "A complete and accurate response to the task.";
@@ -29,9 +38,6 @@ const MAX_DELEGATION_DEPTH: u32 = 3;
 const DELEGATIONS_PER_TASK: u32 = 10;
 /// The number of characters of a description that an override may use as a key.
 const KEY_CHARS: usize = 50;
-/// The maximum numbers of words and characters of a name made from a description.
-const NAME_WORDS: usize = 6;
-const NAME_CHARS: usize = 40;
 
 /// The models and tools a run can choose from, in the order they were given.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +48,8 @@ pub struct Catalog {
     pub tools: Vec<Arc<ToolInfo>>,
     /// The names of providers whose tools come and go.
     pub providers: Vec<String>,
+    /// The saved workflows that tasks may name.
+    pub workflows: SavedWorkflows,
 }
 
 impl Catalog {
@@ -109,7 +117,8 @@ pub fn compile(ensemble: &Ensemble, request: Request, catalog: &Catalog) -> Resu
     }
     let mut compiler = Compiler { catalog, mistakes: Vec::new(), warnings: Vec::new() };
     let spec = compiler.spec(ensemble.clone(), request);
-    let (models, belt) = (compiler.models(&spec), compiler.belt(&spec));
+    let models = compiler.models(&spec);
+    let belt = compiler.belt(&spec);
     let compiled = Compiled { spec, models, belt, warnings: compiler.warnings };
     if compiler.mistakes.is_empty() { Ok(compiled) } else { Err(compiler.mistakes) }
 }
@@ -127,13 +136,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether the list of mistakes is full.
+    /// Returns whether the list of mistakes is full.
     fn is_full(&self) -> bool {
         self.mistakes.len() >= MISTAKES_MAX
     }
 
     fn spec(&mut self, ensemble: Ensemble, request: Request) -> Spec {
         let dynamic = request.tasks.is_some();
+        let groups = if dynamic { request.groups } else { ensemble.groups };
         let mut drafts = request.tasks.unwrap_or(ensemble.tasks);
         if drafts.is_empty() {
             self.mistake(Code::BadRequest, "tasks", "a run needs at least one task");
@@ -153,16 +163,20 @@ impl Compiler<'_> {
         let mut review = ensemble.review;
         review.policy = request.options.review_policy.unwrap_or(review.policy);
         review.on_timeout = request.options.on_timeout.or(review.on_timeout);
+        let Expanded { drafts, groups, aliases, mistakes } = nested::expand(drafts, groups, &self.catalog.workflows);
+        mistakes.into_iter().for_each(|mistake| self.mistake(mistake.code, mistake.place, mistake.message));
         let count = u32::try_from(drafts.len()).unwrap_or(u32::MAX);
         let usual = count.saturating_mul(DELEGATIONS_PER_TASK);
         let max_delegations = ensemble.max_delegations.unwrap_or(usual);
+        let (tasks, groups) = self.tasks(drafts, (&groups, &aliases), &inputs);
         let mut spec = Spec {
             kind: Kind::Run,
             name: ensemble.name,
             workflow: request.options.workflow.or(declared).unwrap_or(inferred),
             on_error: ensemble.on_error,
             model: ensemble.model.unwrap_or(first),
-            tasks: self.tasks(drafts, &inputs),
+            tasks,
+            groups,
             review,
             limits: ensemble.limits,
             options: options(&request.options),
@@ -175,12 +189,15 @@ impl Compiler<'_> {
             chat: None,
             traceparent: None,
             origin: None,
+            begun_by: None,
         };
+        self.check_hierarchy(&spec);
         self.form_team(&mut spec);
+        spec.share_attachments(&request.attachments);
         if !self.catalog.models.is_empty() {
             self.check_model(&spec.model, "model");
         }
-        self.check_order(&mut spec);
+        self.check_order(&spec);
         self.check_model_options(&spec);
         spec
     }
@@ -257,27 +274,48 @@ impl Compiler<'_> {
         }
     }
 
-    fn tasks(&mut self, drafts: Vec<Draft>, inputs: &BTreeMap<String, String>) -> Vec<Task> {
+    fn tasks(
+        &mut self,
+        drafts: Vec<Draft>,
+        (groups, aliases): (&[draft::Group], &[(String, String)]),
+        inputs: &Inputs,
+    ) -> (Vec<Task>, Vec<Group>) {
         let names = self.names(&drafts);
-        let positions: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+        let mut positions: Positions = names.iter().enumerate().map(|(i, name)| (name.clone(), i)).collect();
+        let members = self.group_tasks(groups, &mut positions);
+        for (alias, task) in aliases {
+            if let Some(position) = positions.get(task).copied() {
+                positions.insert(alias.clone(), position);
+            }
+        }
+        let mut known = Known { positions: &positions, inputs, missing: BTreeSet::new() };
+        let scopes = scopes(groups, &members);
         let mut texts = Texts::new(inputs);
         let mut tasks = Vec::with_capacity(drafts.len());
         for (index, draft) in drafts.into_iter().enumerate() {
             let place = format!("tasks[{index}]");
+            let scope = scopes.get(&index).copied().unwrap_or_default();
+            texts.item = if scope.item || draft.each.list.is_some() { Item::Later } else { Item::None };
             let context = self.context(&draft.context, &positions, names.len(), &place);
             let name = names.get(index).cloned().unwrap_or_default();
             let filled = filled(&draft, &mut |text: &str| texts.fill(text));
             if let Some(reason) = texts.too_large() {
                 self.mistake(Code::TemplateTooLarge, &place, reason);
             }
-            tasks.push(self.task(Task { name, context, ..filled }, draft, &place));
+            let after = self.context(&draft.after, &positions, names.len(), &place);
+            let part = draft.part.clone();
+            let task = Task { name, context, after, part, ..filled };
+            let task = self.branches(task, &draft, (&place, scope), &mut known);
+            tasks.push(self.task(task, draft, &place));
         }
-        if !texts.missing().is_empty() {
-            let names = texts.missing().iter().map(String::as_str);
+        let groups = self.groups(groups, &members, &mut known);
+        known.missing.extend(texts.missing().iter().cloned());
+        if !known.missing.is_empty() {
+            let names = known.missing.iter().map(String::as_str);
             let message = format!("these template variables have no value: {}", listed(names));
             self.mistake(Code::MissingInput, "inputs", message);
         }
-        tasks
+        (tasks, groups)
     }
 
     /// Checks the parts of a task that do not depend on other tasks.
@@ -304,6 +342,9 @@ impl Compiler<'_> {
                 None
             }
         });
+        if let Some(reason) = task.too_many_attachments() {
+            self.mistake(Code::BadRequest, format!("{place}.attachments"), reason);
+        }
         let max_iterations = draft.max_iterations.unwrap_or(MAX_ITERATIONS);
         Task { output_schema, max_iterations, ..task }
     }
@@ -323,22 +364,12 @@ impl Compiler<'_> {
                 Some(_) | None => {}
             }
         }
-        let mut numbers = HashMap::new();
-        let mut name = |draft: &Draft| match &draft.name {
-            Some(name) => name.clone(),
-            None => unused(slug(&draft.description), &mut taken, &mut numbers),
-        };
-        drafts.iter().map(&mut name).collect()
+        named(drafts)
     }
 
-    fn context(
-        &mut self,
-        references: &[String],
-        positions: &HashMap<&str, usize>,
-        count: usize,
-        place: &str,
-    ) -> Vec<usize> {
-        let (mut context, mut seen) = (Vec::with_capacity(references.len()), HashSet::new());
+    fn context(&mut self, references: &[String], positions: &Positions, count: usize, place: &str) -> Vec<usize> {
+        let mut context = Vec::with_capacity(references.len());
+        let mut seen = HashSet::new();
         for (index, reference) in references.iter().enumerate() {
             let name = reference.strip_prefix('$').unwrap_or(reference);
             let position = match name.parse::<usize>() {
@@ -351,7 +382,7 @@ impl Compiler<'_> {
                 // The names are sorted anew for each mistake, so this is skipped when the list is full.
                 None if self.is_full() => {}
                 None => {
-                    let mut names: Vec<&str> = positions.keys().copied().collect();
+                    let mut names: Vec<&str> = positions.keys().map(String::as_str).collect();
                     names.sort_unstable();
                     let message = format!("no task '{name}'. Available: {}", listed(names));
                     self.mistake(Code::BadRequest, format!("{place}.context[{index}]"), message);
@@ -362,27 +393,9 @@ impl Compiler<'_> {
     }
 
     /// Checks that an order of the tasks exists, and in a sequence that it is the declared one.
-    fn check_order(&mut self, spec: &mut Spec) {
-        let inputs: Vec<Vec<usize>> = spec.tasks.iter().map(|task| task.context.clone()).collect();
-        let name = |position: &usize| spec.tasks.get(*position).map_or("?", |task| task.name.as_str());
-        if let Some(circle) = graph::cycle(&inputs) {
-            let names: Vec<&str> = circle.iter().map(name).collect();
-            let message = format!("Tasks form a cycle: {}", names.join(" → "));
-            let place = circle.first().map_or_else(String::new, |first| format!("tasks[{first}].context"));
-            return self.mistake(Code::CircularDependency, place, message);
-        }
-        if spec.workflow != Workflow::Sequential {
-            return;
-        }
-        let late = inputs.iter().enumerate().flat_map(|(task, inputs)| inputs.iter().map(move |input| (task, *input)));
-        let words = |(task, input): (usize, usize)| {
-            let message = format!("'{}' reads '{}', which comes later in the sequence", name(&task), name(&input));
-            (format!("tasks[{task}].context"), message)
-        };
-        let late = late.filter(|(task, input)| input > task).take(MISTAKES_MAX);
-        let late: Vec<(String, String)> = late.map(words).collect();
-        for (place, message) in late {
-            self.mistake(Code::BadRequest, place, message);
+    fn check_order(&mut self, spec: &Spec) {
+        for mistake in spec.order_mistakes().into_iter().take(MISTAKES_MAX) {
+            self.mistake(mistake.code, mistake.place, mistake.message);
         }
     }
 
@@ -445,113 +458,15 @@ impl Compiler<'_> {
     }
 }
 
-/// Returns the draft's task with templates filled in; the rest as drafted.
-fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Task {
-    let description = fill(&draft.description);
-    let agent = match &draft.agent {
-        _ if draft.handler.is_some() => Agent { role: chore::DETERMINISTIC_ROLE.to_owned(), ..Agent::default() },
-        None => Agent::derive(&description),
-        Some(agent) => Agent {
-            role: fill(&agent.role),
-            goal: fill(&agent.goal),
-            background: fill(&agent.background),
-            allow_delegation: agent.allow_delegation,
-        },
+/// Returns the variables that the expressions of each grouped task may use, beside those of all.
+fn scopes(groups: &[draft::Group], members: &[Vec<usize>]) -> HashMap<usize, Scope> {
+    let scope = |group: &draft::Group| Scope {
+        item: group.each.list.is_some(),
+        round: group.repeat_until.is_some(),
+        ..Scope::default()
     };
-    Task {
-        expected_output: draft.expected_output.as_deref().map_or_else(|| EXPECTED_OUTPUT.to_owned(), &mut *fill),
-        additional_context: draft.additional_context.as_deref().map(&mut *fill),
-        description,
-        agent,
-        model: draft.model.clone(),
-        model_options: draft.model_options,
-        tools: draft.tools.clone(),
-        memory: draft.memory.clone(),
-        reflection: draft.reflection,
-        handler: draft.handler.clone(),
-        input_guardrails: draft.input_guardrails.clone(),
-        output_guardrails: draft.output_guardrails.clone(),
-        review: draft.review,
-        on_truncated: draft.on_truncated,
-        review_before: draft.review_before,
-        review_timeout_ms: draft.review_timeout_ms,
-        template: template_of(draft),
-        ..Task::default()
-    }
-}
-
-/// Returns a draft's texts, if filling them in may have changed them.
-fn template_of(draft: &Draft) -> Option<Box<Template>> {
-    let agent = draft.agent.iter().flat_map(|agent| [&agent.role, &agent.goal, &agent.background]);
-    let texts = draft.expected_output.iter().chain(&draft.additional_context).chain(agent);
-    let mut texts = std::iter::once(&draft.description).chain(texts);
-    texts.any(|text| text.contains('{')).then(|| {
-        Box::new(Template {
-            description: draft.description.clone(),
-            expected_output: draft.expected_output.clone(),
-            additional_context: draft.additional_context.clone(),
-            agent: draft.agent.clone(),
-        })
-    })
-}
-
-/// Returns the positions of the tasks that a key stands for: by name, else by the start of the description.
-pub(crate) fn matching(drafts: &[Draft], key: &str) -> Vec<usize> {
-    let same = |text: &str| text.to_lowercase() == key.to_lowercase();
-    let by_name = |draft: &Draft| draft.name.as_deref().is_some_and(same);
-    let start = |text: &str| text.chars().take(KEY_CHARS).collect::<String>();
-    let by_start = |draft: &Draft| same(&start(&draft.description)) || same(&draft.description);
-    let find = |matches: &dyn Fn(&Draft) -> bool| -> Vec<usize> {
-        drafts.iter().enumerate().filter(|(_, draft)| matches(draft)).map(|(index, _)| index).collect()
-    };
-    let named = find(&by_name);
-    if named.is_empty() { find(&by_start) } else { named }
-}
-
-fn apply(draft: &mut Draft, change: Override) {
-    draft.description = change.description.unwrap_or(std::mem::take(&mut draft.description));
-    draft.expected_output = change.expected_output.or(draft.expected_output.take());
-    draft.model = change.model.or(draft.model.take());
-    draft.model_options = change.model_options.over(draft.model_options);
-    draft.max_iterations = change.max_iterations.or(draft.max_iterations);
-    draft.on_truncated = change.on_truncated.unwrap_or(draft.on_truncated);
-    draft.additional_context = change.additional_context.or(draft.additional_context.take());
-    for name in change.add_tools {
-        if !draft.tools.contains(&name) {
-            draft.tools.push(name);
-        }
-    }
-    draft.tools.retain(|name| !change.remove_tools.contains(name));
-}
-
-fn options(request: &RequestOptions) -> Options {
-    let fallback = Options::default();
-    let length = |length: Option<i64>, fallback: Option<usize>| length.map_or(fallback, |n| usize::try_from(n).ok());
-    Options {
-        max_tool_output: length(request.max_tool_output_length, fallback.max_tool_output),
-        tool_log_truncate: length(request.tool_log_truncate_length, fallback.tool_log_truncate),
-        verbose: request.verbose.unwrap_or(fallback.verbose),
-        capture: request.capture_mode.unwrap_or(fallback.capture),
-    }
-}
-
-/// Makes a name from a description: `Research AI, in depth!` becomes `research-ai-in-depth`.
-fn slug(description: &str) -> String {
-    let word = |word: &str| word.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-    let words = description.split_whitespace().map(word).filter(|word| !word.is_empty()).take(NAME_WORDS);
-    let slug: String = words.collect::<Vec<_>>().join("-").chars().take(NAME_CHARS).collect();
-    if slug.is_empty() { "task".to_owned() } else { slug }
-}
-
-/// Returns a name that is not taken. `numbers` holds the suffix to continue with: all before are taken.
-fn unused(name: String, taken: &mut BTreeSet<String>, numbers: &mut HashMap<String, u32>) -> String {
-    let first = numbers.get(&name).copied().unwrap_or(1);
-    let numbered = |number: u32| if number == 1 { name.clone() } else { format!("{name}-{number}") };
-    let free = (first..).find(|number| !taken.contains(&numbered(*number))).unwrap_or(first);
-    let given = numbered(free);
-    taken.insert(given.clone());
-    numbers.insert(name, free);
-    given
+    let scoped = groups.iter().zip(members);
+    scoped.flat_map(|(group, tasks)| tasks.iter().map(move |task| (*task, scope(group)))).collect()
 }
 
 #[cfg(test)]
@@ -571,6 +486,7 @@ mod tests {
             models: vec![model("big", &["small"]), model("small", &[])],
             tools: vec![tool("look"), tool("pay")],
             providers: vec!["shop".to_owned()],
+            workflows: SavedWorkflows::default(),
         }
     }
 
@@ -583,7 +499,7 @@ mod tests {
         let write = Draft { context: vec!["$research".to_owned()], ..draft("write", "Write it up") };
         Ensemble {
             name: "demo".to_owned(),
-            inputs: [("year".to_owned(), "2026".to_owned())].into(),
+            inputs: [("year".to_owned(), json!("2026"))].into(),
             tasks: vec![research, write],
             ..Ensemble::default()
         }
@@ -729,14 +645,5 @@ mod tests {
         let four = |at: usize| json!({ "name": format!("t{at}"), "description": "{a}{a}{a}{a}" });
         assert_eq!(codes((0..4).map(four).collect(), 1_000_000), None);
         assert_eq!(codes((0..5).map(four).collect(), 1_000_000), too_large);
-    }
-
-    #[test]
-    fn many_tasks_of_one_description_are_told_apart_without_trying_every_number() {
-        let mut taken = BTreeSet::from(["a-3".to_owned()]);
-        let mut numbers = HashMap::new();
-        let names: Vec<String> = (0..4).map(|_| unused("a".to_owned(), &mut taken, &mut numbers)).collect();
-        assert_eq!(names, ["a", "a-2", "a-4", "a-5"]);
-        assert_eq!(numbers["a"], 5);
     }
 }

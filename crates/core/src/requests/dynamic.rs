@@ -45,12 +45,12 @@ impl<'a> Dynamic<'a> {
     }
 }
 
-/// Whether a name is looked up when a task begins.
+/// Returns whether a name is looked up when a task begins.
 pub fn is_dynamic(name: &str) -> bool {
     Dynamic::parse(name).is_some()
 }
 
-/// Whether a name can stand before a colon or a dot: nothing in it needs quoting.
+/// Returns whether a name can stand before a colon or a dot: nothing in it needs quoting.
 pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }

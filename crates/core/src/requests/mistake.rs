@@ -28,6 +28,8 @@ pub enum Code {
     InvalidTool,
     /// A model that does not exist or may not be used.
     InvalidModel,
+    /// A picture for a model that takes none.
+    ModelCannotSee,
     /// An override that matches no task, or more than one.
     InvalidTaskOverride,
     /// Tasks that wait on each other.
@@ -36,6 +38,8 @@ pub enum Code {
     MissingInput,
     /// An output schema that cannot be used.
     InvalidSchema,
+    /// An expression that cannot be used, or that names something unknown.
+    InvalidExpression,
     /// Texts that are too long once their variables are replaced.
     TemplateTooLarge,
     /// Nothing to run, or nothing to run it with.
@@ -52,10 +56,12 @@ impl Code {
             Code::BadRequest => "BAD_REQUEST",
             Code::InvalidTool => "INVALID_TOOL",
             Code::InvalidModel => "INVALID_MODEL",
+            Code::ModelCannotSee => "MODEL_CANNOT_SEE",
             Code::InvalidTaskOverride => "INVALID_TASK_OVERRIDE",
             Code::CircularDependency => "CIRCULAR_DEPENDENCY",
             Code::MissingInput => "MISSING_INPUT",
             Code::InvalidSchema => "INVALID_SCHEMA",
+            Code::InvalidExpression => "INVALID_EXPRESSION",
             Code::TemplateTooLarge => "TEMPLATE_TOO_LARGE",
             Code::NotConfigured => "NOT_CONFIGURED",
             Code::MediaGenerationUnavailable => "media_generation_unavailable",
@@ -78,8 +84,10 @@ impl Mistake {
             Code::BadRequest
             | Code::MissingInput
             | Code::InvalidSchema
+            | Code::InvalidExpression
             | Code::TemplateTooLarge
             | Code::NotConfigured
+            | Code::ModelCannotSee
             | Code::MediaGenerationUnavailable => self.to_string(),
         }
     }

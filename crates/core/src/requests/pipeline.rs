@@ -109,7 +109,8 @@ fn check(step: usize, Link { tool, args }: &Link) -> Result<(), PipelineError> {
     let properties = tool.schema.json().get("properties").and_then(Value::as_object);
     for (property, value) in args {
         let wrong = |reason: String| {
-            let (tool, property) = (tool.name.clone(), property.clone());
+            let tool = tool.name.clone();
+            let property = property.clone();
             Err(PipelineError::Argument { step, tool, property, reason })
         };
         match properties.and_then(|known| known.get(property)) {
@@ -144,7 +145,7 @@ fn takes((step, Link { tool, args }): (usize, &Link)) -> Result<Option<String>, 
     }
 }
 
-/// Whether this schema accepts a text.
+/// Returns whether this schema accepts a text.
 fn takes_text(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::Array(types)) => types.iter().any(|name| name == "string"),
@@ -174,7 +175,8 @@ fn lock(links: &[Link]) -> Result<Option<String>, PipelineError> {
     let Some((_, first)) = locked.next() else { return Ok(None) };
     match locked.find(|(_, link)| link.tool.lock != first.tool.lock) {
         Some((step, link)) => {
-            let (tool, other) = (link.tool.name.clone(), first.tool.name.clone());
+            let tool = link.tool.name.clone();
+            let other = first.tool.name.clone();
             Err(PipelineError::Locks { step, tool, other })
         }
         None => Ok(first.tool.lock.clone()),
@@ -212,7 +214,7 @@ mod tests {
         link(name, |_| {})
     }
 
-    /// A tool that needs a text and a number.
+    /// Creates a tool that needs a text and a number.
     fn query(args: Value) -> Link {
         let schema = json!({ "type": "object", "required": ["text", "top"], "properties": {
             "text": { "type": "string" }, "top": { "type": "integer", "minimum": 1 } } });

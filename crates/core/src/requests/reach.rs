@@ -1,5 +1,5 @@
-//! The places a tool's calls reach: where their arguments go, which files they may not write unasked, and
-//! on whose word the tool is what it says it is.
+//! The places a tool's calls reach: the destination of their arguments, the files they may not write unasked, and
+//! the source of the statements about the tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct Reach {
     /// The destination of the arguments.
     #[serde(default, skip_serializing_if = "Destination::is_unstated")]
     pub to: Destination,
-    /// Who says what doing a call twice would mean.
+    /// The source of the tool's effect class.
     #[serde(default, skip_serializing_if = "Voucher::is_operator")]
     pub effect_by: Voucher,
     /// The annotations of an MCP server, as JSON text.
@@ -59,7 +59,7 @@ impl Reach {
         Reach { to, ..Reach::default() }
     }
 
-    /// Whether nothing is known that is not the default.
+    /// Returns whether nothing is known that is not the default.
     pub(crate) fn is_default(&self) -> bool {
         *self == Reach::default()
     }
@@ -74,7 +74,7 @@ pub enum Destination {
     Unstated,
     /// The host of the address in this argument.
     Argument(String),
-    /// A host of the configuration, which thereby allows it.
+    /// A host of the configuration, which allows it by naming it.
     Configured(String),
     /// An MCP server or another ensemble, by its name; a chain of tools that reaches several places, by its own.
     Named(String),
@@ -86,7 +86,7 @@ impl Destination {
     }
 }
 
-/// Who says what doing a call twice would mean.
+/// The source of a tool's effect class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Voucher {
@@ -154,7 +154,7 @@ impl ToolInfo {
         }
     }
 
-    /// Whether the result of a call is something that its user did not write. What computes from its
+    /// Returns whether the result of a call is something that its user did not write. What computes from its
     /// arguments, or writes them down, reads nothing.
     pub(crate) fn reads_others(&self) -> bool {
         use crate::decisions::own_tool::OwnTool;
@@ -162,7 +162,7 @@ impl ToolInfo {
             (None, _) if self.reach.reads => true,
             (Some(OwnTool::SearchCollections | OwnTool::MemoryRecall), _) => true,
             (Some(_), _) => false,
-            (None, Permission::Network | Permission::Knowledge | Permission::Secrets) => true,
+            (None, Permission::Network | Permission::Knowledge | Permission::Secrets | Permission::Execute) => true,
             (None, Permission::WorkspaceWrite | Permission::EditorMutate) => self.effect == EffectClass::Read,
             (None, Permission::Safe | Permission::Subagent) => !self.reach.to.is_unstated(),
         }
@@ -179,7 +179,7 @@ impl ToolInfo {
         subject.unwrap_or_else(|| self.name.clone())
     }
 
-    /// Whether a call would write a file that prompts are built from.
+    /// Returns whether a call would write a file that prompts are built from.
     pub(crate) fn writes_prompts(&self, args: &Value) -> bool {
         let path = args.get(PATH).and_then(Value::as_str);
         self.effect != EffectClass::Read && path.is_some_and(|path| is_guarded(path, &self.reach.guarded))
@@ -193,7 +193,7 @@ impl ToolInfo {
     }
 }
 
-/// Whether a path leads to a file of one of these names, in whatever folder and in whatever case: a file
+/// Returns whether a path leads to a file of one of these names, in any folder and in any case: a file
 /// system may not tell them apart, and a folder may be a link to another.
 pub fn is_guarded(path: &str, names: &[String]) -> bool {
     let file = path.trim_end_matches(['/', '.', ' ']).rsplit('/').next().unwrap_or_default();

@@ -1,6 +1,5 @@
-//! What a run was asked to do, with nothing left open: templates resolved,
-//! agents and names given, references turned into positions. A [`Spec`] comes
-//! out of [`crate::requests::draft`] and is stored as the first fact of its run.
+//! The work of a run, with nothing left open: templates resolved, agents and names given, references turned into
+//! positions. A [`Spec`] is made from [`crate::requests::draft`] and stored with the first event of its run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,9 +11,14 @@ use serde_json::Value;
 use crate::chat;
 use crate::decisions::queue::Priority;
 use crate::id::Millis;
+use crate::message::Attached;
 use crate::owner::Owner;
 use crate::requests::agent::Agent;
+use crate::requests::attachments::AttachmentSource;
+use crate::requests::branch::{ForEach, Group};
+use crate::requests::expression::Expression;
 use crate::requests::model_options::ModelOptions;
+use crate::requests::template::{self, Inputs, Variables};
 use crate::schema::Schema;
 use crate::state::budget::Limits;
 
@@ -26,7 +30,7 @@ pub struct Spec {
     pub kind: Kind,
     /// The ensemble's name.
     pub name: String,
-    /// In which order tasks run.
+    /// The order of the tasks.
     pub workflow: Workflow,
     /// The effect of a failed task on the other tasks.
     pub on_error: OnError,
@@ -34,6 +38,9 @@ pub struct Spec {
     pub model: String,
     /// The tasks, in declared order; positions in this list are their ids.
     pub tasks: Vec<Task>,
+    /// Groups of tasks that are skipped, repeated or fanned out together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
     /// The settings for reviews by people.
     pub review: Review,
     /// The limits on the usage of the run and everything under it.
@@ -44,7 +51,7 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "ModelOptions::is_empty")]
     pub model_options: ModelOptions,
     /// The values that templates were resolved with.
-    pub inputs: BTreeMap<String, String>,
+    pub inputs: Inputs,
     /// Labels for finding the run again.
     pub tags: BTreeMap<String, String>,
     /// The number of times work may be handed on from agent to agent.
@@ -64,9 +71,32 @@ pub struct Spec {
     /// The path by which it came from other ensembles, when another ensemble asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Arc<Origin>>,
+    /// The schedule or hook that began it, when no caller did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_by: Option<BegunBy>,
 }
 
-/// The limit for runs of earlier versions, which have none.
+/// The schedule or hook that began a run, where no caller submitted it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BegunBy {
+    /// A schedule.
+    Schedule {
+        /// The schedule's name.
+        name: String,
+        /// The time at which the run was due.
+        due: Millis,
+    },
+    /// A request to a hook.
+    Hook {
+        /// The hook's name.
+        name: String,
+        /// The id of the delivery, as its sender named it.
+        delivery_id: String,
+    },
+}
+
+/// Returns the limit for runs of earlier versions, which have none.
 fn unlimited() -> u32 {
     u32::MAX
 }
@@ -139,6 +169,12 @@ pub struct Task {
     pub description: String,
     /// The expected answer.
     pub expected_output: String,
+    /// The files that its model is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attached>,
+    /// The files to attach that were not found yet; none once the run is accepted.
+    #[serde(skip)]
+    pub sources: Vec<AttachmentSource>,
     /// Additional context, beside the description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub additional_context: Option<String>,
@@ -191,9 +227,42 @@ pub struct Task {
     /// The time for which reviews of this task wait, 0 = without limit; the run's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_timeout_ms: Option<Millis>,
+    /// The condition under which it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<Expression>,
+    /// The list of items for each of which it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<ForEach>,
+    /// The positions of tasks that come before it, whose outputs it does not read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<usize>,
+    /// The saved workflow that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     /// The texts before variables were replaced, where they hold variables: a fork may use other values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<Box<Template>>,
+}
+
+/// The saved workflow that a task or a group is a part of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The name of the task that the workflow does; the names of its tasks begin with it.
+    pub name: String,
+    /// The values of the workflow's inputs; strings are templates of the run.
+    #[serde(default, skip_serializing_if = "Inputs::is_empty")]
+    pub inputs: Inputs,
+}
+
+impl Part {
+    /// Returns the values of the workflow's inputs within a run.
+    pub(crate) fn values(&self, variables: Variables<'_>) -> Inputs {
+        let filled = |value: &Value| match value.as_str() {
+            Some(text) => Value::String(template::resolve(text, variables).unwrap_or_default()),
+            None => value.clone(),
+        };
+        self.inputs.iter().map(|(name, value)| (name.clone(), filled(value))).collect()
+    }
 }
 
 /// A task's texts as they were written.
@@ -212,7 +281,7 @@ pub struct Template {
     pub agent: Option<Agent>,
 }
 
-/// In which order tasks run.
+/// The order of the tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(inline)]
@@ -290,7 +359,7 @@ pub enum ReviewRule {
     Skip,
 }
 
-/// What becomes of an answer that is cut at the output limit.
+/// The treatment of an answer that is cut at the output limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTruncated {
@@ -309,14 +378,14 @@ impl OnTruncated {
     }
 }
 
-/// What happens when a review is not answered in time.
+/// The end of a review that nobody decides in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OnTimeout {
     /// As if approved.
     #[default]
     Continue,
-    /// No further task runs; what there is stands.
+    /// No further task runs; the outputs so far are kept.
     ExitEarly,
     /// The run fails.
     Fail,
@@ -344,15 +413,19 @@ pub struct Options {
     pub verbose: bool,
     /// The content of an exported trace.
     pub capture: CaptureMode,
+    /// The urgency among runs that wait for a slot, if it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { max_tool_output: None, tool_log_truncate: Some(200), verbose: false, capture: CaptureMode::Off }
+        let capture = CaptureMode::Off;
+        Options { max_tool_output: None, tool_log_truncate: Some(200), verbose: false, capture, priority: None }
     }
 }
 
-/// What an exported trace holds.
+/// The content of an exported trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CaptureMode {
@@ -367,9 +440,17 @@ pub enum CaptureMode {
 }
 
 impl Spec {
-    /// The priority in the queue.
+    /// Returns the ids of the files that were attached for this run.
+    pub fn attachments(&self) -> BTreeSet<&str> {
+        let of_tasks = self.tasks.iter().flat_map(|task| &task.attachments);
+        let of_chat = self.chat.iter().flat_map(|turn| &turn.files);
+        of_tasks.chain(of_chat).map(|file| file.id.as_str()).collect()
+    }
+
+    /// Returns the priority in the queue.
     pub fn priority(&self) -> Priority {
-        self.origin.as_ref().map(|origin| origin.priority).unwrap_or_default()
+        let given = self.origin.as_ref().map(|origin| origin.priority).or(self.options.priority);
+        given.unwrap_or_default()
     }
 
     /// Returns the owner that sees the run, when it belongs to this one: the owner of what is shared, if another
@@ -393,23 +474,13 @@ impl Spec {
         roles.filter(|role| known.insert(role.to_lowercase())).collect()
     }
 
-    /// Whether the task at this position is the manager's.
+    /// Returns whether the task at this position is the manager's.
     pub(crate) fn is_manager(&self, position: usize) -> bool {
         self.workflow == Workflow::Hierarchical && position + 1 == self.tasks.len()
     }
 
-    /// Whether the run itself begins this task: in a hierarchy only the manager's.
+    /// Returns whether the run itself begins this task: in a hierarchy only the manager's.
     pub(crate) fn is_begun_by_run(&self, position: usize) -> bool {
         self.workflow != Workflow::Hierarchical || self.is_manager(position)
-    }
-
-    /// Returns the tasks that each task waits on: those it reads and, in a sequence, the task declared before
-    /// it.
-    pub(crate) fn order(&self) -> Vec<Vec<usize>> {
-        let waits = |(position, task): (usize, &Task)| match self.workflow {
-            Workflow::Parallel | Workflow::Hierarchical => task.context.clone(),
-            Workflow::Sequential => task.context.iter().copied().chain(position.checked_sub(1)).collect(),
-        };
-        self.tasks.iter().enumerate().map(waits).collect()
     }
 }

@@ -17,11 +17,13 @@ pub enum Submission {
     DryRun(Compiled),
 }
 
-/// Whether a request, or a workflow to be saved, contains schemas: they take longer to read than everything
-/// else.
+/// Returns whether a request, or a workflow to be saved, contains schemas or expressions: they take longer to read
+/// than everything else.
 pub fn brings_schemas(json: &Value) -> bool {
-    let mut tasks = json.get("tasks").and_then(Value::as_array).into_iter().flatten();
-    tasks.any(|task| task.get("outputSchema").is_some_and(|schema| !schema.is_null()))
+    let list = |name: &str| json.get(name).and_then(Value::as_array).into_iter().flatten();
+    let has = |task: &Value, name: &str| task.get(name).is_some_and(|value| !value.is_null());
+    let slow = ["outputSchema", "when", "forEach", "repeatUntil"];
+    list("tasks").chain(list("groups")).any(|task| slow.iter().any(|name| has(task, name)))
 }
 
 /// Reads a request against the ensemble and the catalog. Warnings about the request come before those about

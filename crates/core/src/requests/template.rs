@@ -1,8 +1,12 @@
 //! Fills in templates: `{name}` in a text is replaced by an input, `{{name}}` stands for a literal
-//! `{name}`, and anything else in braces is left alone, so that JSON in a prompt survives. Inserted values
-//! are not expanded again.
+//! `{name}`, and anything else in braces is left alone, so that JSON in a prompt survives. In a task that
+//! is done for each item, `{item}`, `{item.field}` and `{index}` are the item's. Inserted values are not
+//! expanded again.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 
 use crate::requests::bounds::{TEMPLATE_BYTES_MAX, TEMPLATES_BYTES_MAX};
 
@@ -12,6 +16,67 @@ enum Piece<'a> {
     Variable(&'a str),
     /// `{{name}}`: the name, to be shown in single braces.
     Escaped(&'a str),
+}
+
+/// The values of a run's inputs, by their names.
+pub type Inputs = BTreeMap<String, Value>;
+
+/// The names that stand for the item in a task that is done for each.
+const ITEM: &str = "item";
+const INDEX: &str = "index";
+
+/// The item that a task is done for, as far as its texts are concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Item<'a> {
+    /// The task is done once: `{item}` is an input like any other.
+    #[default]
+    None,
+    /// The items are not known yet: their names are left in the text.
+    Later,
+    /// The item and its index, from 0.
+    At(&'a Value, usize),
+}
+
+/// The values that variables are replaced with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variables<'a> {
+    pub(crate) inputs: &'a Inputs,
+    pub(crate) item: Item<'a>,
+}
+
+impl<'a> Variables<'a> {
+    fn get(&self, name: &'a str) -> Option<Cow<'a, str>> {
+        let of_item = name == INDEX || name == ITEM || is_field(name);
+        match self.item {
+            Item::At(_, index) if name == INDEX => Some(Cow::Owned(index.to_string())),
+            Item::At(item, _) if of_item => Some(field(item, name)),
+            Item::Later if of_item => Some(Cow::Owned(format!("{{{name}}}"))),
+            Item::None | Item::Later | Item::At(..) => self.inputs.get(name).map(printed),
+        }
+    }
+}
+
+fn is_field(name: &str) -> bool {
+    name.strip_prefix(ITEM).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Returns a field of an item; one that is missing prints as `null`.
+fn field<'a>(item: &'a Value, name: &str) -> Cow<'a, str> {
+    let found = name.split('.').skip(1).try_fold(item, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => value.get(key),
+    });
+    found.map_or(Cow::Borrowed("null"), printed)
+}
+
+/// Returns a value as templates print it: a string as it is, everything else as compact JSON.
+pub fn printed(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Cow::Owned(value.to_string())
+        }
+    }
 }
 
 /// The reason why a text cannot be filled in.
@@ -24,27 +89,27 @@ pub enum Unresolved {
 }
 
 /// Returns the text with every variable replaced. Its length is computed before it is built.
-pub fn resolve(template: &str, inputs: &BTreeMap<String, String>) -> Result<String, Unresolved> {
-    let length = measure(template, inputs)?;
+pub(crate) fn resolve(template: &str, variables: Variables<'_>) -> Result<String, Unresolved> {
+    let length = measure(template, variables)?;
     let mut text = String::with_capacity(length);
-    for piece in pieces(template) {
+    for piece in pieces(template, variables.item != Item::None) {
         match piece {
             Piece::Literal(literal) => text.push_str(literal),
             Piece::Escaped(name) => text.extend(["{", name, "}"]),
-            Piece::Variable(name) => text.extend(inputs.get(name).map(String::as_str)),
+            Piece::Variable(name) => text.extend(variables.get(name).as_deref()),
         }
     }
     Ok(text)
 }
 
-fn measure(template: &str, inputs: &BTreeMap<String, String>) -> Result<usize, Unresolved> {
+fn measure(template: &str, variables: Variables<'_>) -> Result<usize, Unresolved> {
     let mut length = 0_usize;
     let mut missing: Vec<String> = Vec::new();
-    for piece in pieces(template) {
+    for piece in pieces(template, variables.item != Item::None) {
         length = length.saturating_add(match piece {
             Piece::Literal(literal) => literal.len(),
             Piece::Escaped(name) => name.len() + 2,
-            Piece::Variable(name) => match inputs.get(name) {
+            Piece::Variable(name) => match variables.get(name) {
                 Some(value) => value.len(),
                 None if missing.iter().any(|known| known == name) => 0,
                 None => {
@@ -63,7 +128,9 @@ fn measure(template: &str, inputs: &BTreeMap<String, String>) -> Result<usize, U
 
 /// The texts of a request, filled in one after the other.
 pub(crate) struct Texts<'a> {
-    inputs: &'a BTreeMap<String, String>,
+    inputs: &'a Inputs,
+    /// The item of the task whose texts come next.
+    pub(crate) item: Item<'a>,
     missing: BTreeSet<String>,
     /// The total length so far.
     bytes: usize,
@@ -71,13 +138,13 @@ pub(crate) struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    pub(crate) fn new(inputs: &BTreeMap<String, String>) -> Texts<'_> {
-        Texts { inputs, missing: BTreeSet::new(), bytes: 0, too_large: None }
+    pub(crate) fn new(inputs: &Inputs) -> Texts<'_> {
+        Texts { inputs, item: Item::None, missing: BTreeSet::new(), bytes: 0, too_large: None }
     }
 
     /// Returns the text filled in. Where that fails it is empty, and the reason is kept.
     pub(crate) fn fill(&mut self, text: &str) -> String {
-        match resolve(text, self.inputs) {
+        match resolve(text, Variables { inputs: self.inputs, item: self.item }) {
             Ok(text) if self.bytes.saturating_add(text.len()) <= TEMPLATES_BYTES_MAX => {
                 self.bytes += text.len();
                 return text;
@@ -104,10 +171,42 @@ fn too_large(what: &str, max: usize) -> String {
     format!("{what} longer than {max} bytes once the variables are replaced")
 }
 
+/// Returns a text as part of another template: its variables are replaced by these texts, which may hold variables
+/// themselves. `has_item`: the names of an item stay. Returns the variables without a text when there are any.
+pub(crate) fn splice(template: &str, texts: &BTreeMap<String, String>, has_item: bool) -> Result<String, Vec<String>> {
+    let mut text = String::with_capacity(template.len());
+    let mut missing = Vec::new();
+    for piece in pieces(template, has_item) {
+        match piece {
+            Piece::Literal(literal) => text.push_str(literal),
+            Piece::Escaped(name) => text.extend(["{{", name, "}}"]),
+            Piece::Variable(name) if has_item && (is_of_item(name) || is_field(name)) => text.extend(["{", name, "}"]),
+            Piece::Variable(name) => match texts.get(name) {
+                Some(value) => text.push_str(value),
+                None => missing.push(name.to_owned()),
+            },
+        }
+    }
+    if missing.is_empty() { Ok(text) } else { Err(missing) }
+}
+
+/// Returns a template that stands for exactly this text.
+pub(crate) fn escape(text: &str) -> String {
+    let mut template = String::with_capacity(text.len());
+    for piece in pieces(text, false) {
+        match piece {
+            Piece::Literal(literal) => template.push_str(literal),
+            Piece::Variable(name) => template.extend(["{{", name, "}}"]),
+            Piece::Escaped(name) => template.extend(["{{{", name, "}}}"]),
+        }
+    }
+    template
+}
+
 /// Returns the distinct variables of a text, in the order they appear.
 pub fn variables(template: &str) -> Vec<&str> {
     let mut names = Vec::new();
-    for piece in pieces(template) {
+    for piece in pieces(template, false) {
         if let Piece::Variable(name) = piece
             && !names.contains(&name)
         {
@@ -117,23 +216,28 @@ pub fn variables(template: &str) -> Vec<&str> {
     names
 }
 
-fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
+/// Returns whether a variable stands for the item, or its index, in a task that is done for each.
+pub fn is_of_item(name: &str) -> bool {
+    name == ITEM || name == INDEX
+}
+
+fn pieces(template: &str, has_item: bool) -> impl Iterator<Item = Piece<'_>> {
     let mut rest = template;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let (piece, after) = next_piece(rest);
+        let (piece, after) = next_piece(rest, has_item);
         rest = after;
         Some(piece)
     })
 }
 
-fn next_piece(text: &str) -> (Piece<'_>, &str) {
-    if let Some((name, after)) = braced(text, "{{", "}}") {
+fn next_piece(text: &str, has_item: bool) -> (Piece<'_>, &str) {
+    if let Some((name, after)) = braced(text, "{{", "}}", has_item) {
         return (Piece::Escaped(name), after);
     }
-    if let Some((name, after)) = braced(text, "{", "}") {
+    if let Some((name, after)) = braced(text, "{", "}", has_item) {
         return (Piece::Variable(name), after);
     }
     // Skips the first character, then continues up to the next brace.
@@ -144,19 +248,53 @@ fn next_piece(text: &str) -> (Piece<'_>, &str) {
     (Piece::Literal(literal), after)
 }
 
-fn braced<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str)> {
+fn braced<'a>(text: &'a str, open: &str, close: &str, has_item: bool) -> Option<(&'a str, &'a str)> {
     let inner = text.strip_prefix(open)?;
-    let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
+    // Only an item has fields; elsewhere a name with a dot is no variable.
+    let fields = has_item && is_field(inner);
+    let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || (fields && (c == '.' || c == '-'))))?;
     let (name, after) = inner.split_at_checked(end)?;
     (!name.is_empty()).then_some((name, after.strip_prefix(close)?))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn inputs(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect()
+    fn inputs(pairs: &[(&str, &str)]) -> Inputs {
+        pairs.iter().map(|(key, value)| (key.to_string(), json!(value))).collect()
+    }
+
+    fn resolve(template: &str, inputs: &Inputs) -> Result<String, Unresolved> {
+        super::resolve(template, Variables { inputs, item: Item::None })
+    }
+
+    #[test]
+    fn what_is_no_string_is_printed_as_compact_json() {
+        let inputs = Inputs::from([
+            ("n".to_owned(), json!(3)),
+            ("list".to_owned(), json!(["a", { "b": null }])),
+            ("none".to_owned(), Value::Null),
+        ]);
+        assert_eq!(resolve("{n} {list} {none}", &inputs).as_deref(), Ok(r#"3 ["a",{"b":null}] null"#));
+    }
+
+    #[test]
+    fn an_item_its_fields_and_its_index_are_replaced_only_where_there_is_one() {
+        let inputs = inputs(&[("item", "input"), ("x", "{item}")]);
+        let item = json!({ "name": "bee", "tags": ["a", 2] });
+        let fill = |item| {
+            super::resolve(
+                "{item} {item.name} {item.tags.1} {item.no} {index} {x}",
+                Variables { inputs: &inputs, item },
+            )
+        };
+        let at = r#"{"name":"bee","tags":["a",2]} bee 2 null 7 {item}"#;
+        assert_eq!(fill(Item::At(&item, 7)).as_deref(), Ok(at), "values are not expanded again");
+        assert_eq!(fill(Item::Later).as_deref(), Ok("{item} {item.name} {item.tags.1} {item.no} {index} {item}"));
+        assert_eq!(fill(Item::None), Err(Unresolved::Missing(vec!["index".to_owned()])));
     }
 
     #[test]

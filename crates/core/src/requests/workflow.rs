@@ -1,8 +1,6 @@
 //! A saved workflow: a task graph as people draw it, kept as it was sent with positions on a canvas, and
 //! checked by the same compiler as a request with its own tasks. It becomes such a request when it is run.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -11,7 +9,8 @@ use crate::requests::compile::{Catalog, compile};
 use crate::requests::draft::Ensemble;
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::request;
-use crate::requests::request::shape::{AsSent, ModelOptions, Options, WorkflowTask};
+use crate::requests::request::shape::{AsSent, GroupRequest, ModelOptions, Options, WorkflowTask};
+use crate::requests::template::Inputs;
 
 /// The number of characters of a name.
 pub(crate) const NAME_MAX: usize = 200;
@@ -25,27 +24,31 @@ const BYTES_MAX: usize = 512 * 1024;
 const CANVAS: f64 = 1e6;
 /// The fields that a client may send back unchanged, beside the document's own.
 const SHOWN: [&str; 6] = ["id", "version", "createdAt", "updatedAt", "updatedBy", "warnings"];
-const OWN: [&str; 6] = ["name", "description", "tasks", "inputs", "options", "modelOptions"];
+const OWN: [&str; 7] = ["name", "description", "tasks", "groups", "inputs", "options", "modelOptions"];
 
 /// A workflow as it is saved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it is for.
+    /// The purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The tasks as they were sent, each with its place on the canvas.
     #[schemars(with = "Vec<AsSent<WorkflowTask>>")]
     pub tasks: Vec<Value>,
+    /// Groups of its tasks, as they were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<AsSent<GroupRequest>>>")]
+    pub groups: Option<Value>,
     /// Defaults for template variables.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub inputs: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Inputs::is_empty")]
+    pub inputs: Inputs,
     /// Options of its runs, as they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<AsSent<Options>>")]
     pub options: Option<Value>,
-    /// How models answer in its runs, as it was sent.
+    /// The options for the models' answers in its runs, as they were sent.
     #[serde(default, rename = "modelOptions", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<AsSent<ModelOptions>>")]
     pub model_options: Option<Value>,
@@ -65,7 +68,7 @@ impl Document {
         say(fields.get("tasks").filter(|tasks| !tasks.is_null()).is_none().then(|| wrong("tasks", "is required")));
         let (plain, misplaced) = without_positions(fields.get("tasks").unwrap_or(&Value::Null));
         misplaced.into_iter().for_each(|mistake| say(Some(mistake)));
-        let bare = json!({ "tasks": plain, "inputs": fields.get("inputs"), "options": fields.get("options"),
+        let bare = json!({ "tasks": plain, "groups": fields.get("groups"), "inputs": fields.get("inputs"), "options": fields.get("options"),
             "modelOptions": fields.get("modelOptions") });
         let parsed = request::parse(&bare).map_err(|found| mistakes.extend(found));
         let Ok((request, mut warnings)) = parsed else { return Err(mistakes) };
@@ -81,6 +84,7 @@ impl Document {
             name: words("name").unwrap_or_default(),
             description: words("description"),
             tasks: given("tasks").and_then(|tasks| tasks.as_array().cloned()).unwrap_or_default(),
+            groups: given("groups"),
             inputs,
             options: given("options"),
             model_options: given("modelOptions"),
@@ -91,12 +95,13 @@ impl Document {
     /// Returns the request that runs it, with the settings for this run.
     pub fn request(&self, wanted: &Value) -> Result<Value, Mistake> {
         let Value::Object(fields) = wanted else { return Err(wrong("", "a run is asked for with a JSON object")) };
-        if let Some(name) = ["tasks", "taskOverrides"].into_iter().find(|name| fields.contains_key(*name)) {
+        if let Some(name) = ["tasks", "groups", "taskOverrides"].into_iter().find(|name| fields.contains_key(*name)) {
             return Err(wrong(name, "a workflow brings its tasks: change the workflow, or send them to /api/runs"));
         }
         let mut request = fields.clone();
         let (tasks, _) = without_positions(&Value::Array(self.tasks.clone()));
         request.insert("tasks".to_owned(), tasks);
+        request.extend(self.groups.clone().map(|groups| ("groups".to_owned(), groups)));
         request.insert("inputs".to_owned(), over(json!(self.inputs), fields.get("inputs")));
         for (name, own) in [("options", &self.options), ("modelOptions", &self.model_options)] {
             request.insert(name.to_owned(), over(own.clone().unwrap_or_default(), fields.get(name)));
@@ -104,7 +109,7 @@ impl Document {
         Ok(Value::Object(request))
     }
 
-    /// Whether a text of some task has this variable.
+    /// Returns whether a text of some task has this variable.
     pub fn uses(&self, variable: &str) -> bool {
         let named = format!("{{{variable}}}");
         self.tasks.iter().any(|task| task.to_string().contains(&named))
@@ -139,7 +144,7 @@ pub(crate) fn schema() -> Value {
             "name": { "type": "string", "maxLength": NAME_MAX },
             "description": { "type": "string", "description": "What it is for, in a sentence or two" },
             "tasks": { "type": "array", "items": task, "minItems": 1, "maxItems": TASKS_MAX },
-            "inputs": { "type": "object", "additionalProperties": { "type": "string" }, "description": "Defaults for variables" }
+            "inputs": { "type": "object", "description": "Defaults for variables" }
         },
         "required": ["name", "description", "tasks"],
         "additionalProperties": false
@@ -188,7 +193,8 @@ fn too_large(json: &Value) -> Option<Mistake> {
 
 /// Returns the tasks as in a request, and the mistakes in their positions.
 fn without_positions(tasks: &Value) -> (Value, Vec<Mistake>) {
-    let (mut plain, mut mistakes) = (tasks.clone(), Vec::new());
+    let mut plain = tasks.clone();
+    let mut mistakes = Vec::new();
     for (index, task) in plain.as_array_mut().into_iter().flatten().enumerate() {
         let place = task.as_object_mut().and_then(|task| task.remove("position")).filter(|place| !place.is_null());
         let on_canvas = |name: &str| {
@@ -255,7 +261,7 @@ mod tests {
         let request = document
             .request(&json!({ "inputs": { "topic": "bees" }, "options": { "verbose": false }, "tags": { "a": "b" } }))
             .unwrap();
-        assert_eq!(request["inputs"], json!({ "topic": "bees", "depth": "2" }));
+        assert_eq!(request["inputs"], json!({ "topic": "bees", "depth": 2 }));
         assert_eq!(request["options"], json!({ "workflow": "PARALLEL", "verbose": false }));
         assert_eq!(request["tasks"][0].get("position"), None);
         let (request, warnings) = request::parse(&request).unwrap();

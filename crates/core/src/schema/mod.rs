@@ -42,8 +42,8 @@ impl Schema {
         Schema { json: Arc::new(json), compiled: Arc::default(), bytes: Arc::default() }
     }
 
-    /// A schema from outside: within every limit of [`crate::requests::bounds`], local
-    /// references only, and compiled. The reason is for people.
+    /// Parses a schema from outside: it must be within every limit of [`crate::requests::bounds`] and have local
+    /// references only, and it is compiled. The error is for people.
     pub fn parse(json: Value) -> Result<Schema, String> {
         if !json.is_object() && !json.is_boolean() {
             return Err("a schema is a JSON object".to_owned());

@@ -41,7 +41,7 @@ impl Total {
         })
     }
 
-    /// Whether a value is small enough, however the schema is applied to it.
+    /// Returns whether a value is small enough, however the schema is applied to it.
     fn allows(&self, value: &Value) -> bool {
         let Some(extent) = Extent::of(value, VALIDATION_DEPTH_MAX / self.nested.max(1)) else { return false };
         let keywords = extent.values.saturating_mul(self.keywords);
@@ -79,13 +79,13 @@ impl Extent {
     }
 }
 
-/// Whether a value may be validated against the schema.
+/// Returns whether a value may be validated against the schema.
 pub(super) fn may_check(graph: &Graph, weights: &[Weight], total: &Total, value: &Value) -> bool {
     let limits = (VALIDATION_STEPS_MAX, u64::MAX);
     total.allows(value) || Counter::new(graph, weights, limits).visit(0, value, 0).is_some()
 }
 
-/// Whether all violations of a value may be listed. Listing reuses no results: a part inside two
+/// Returns whether all violations of a value may be listed. Listing reuses no results: a part inside two
 /// alternatives is visited twice.
 pub(super) fn may_list(graph: &Graph, weights: &[Weight], value: &Value) -> bool {
     let limits = (VALIDATION_STEPS_MAX, LISTING_STEPS_MAX);
@@ -126,7 +126,8 @@ impl<'a> Counter<'a> {
         if let Some(known) = self.seen.get(&key) {
             return Some(*known);
         }
-        let (graph, weights) = (self.graph, self.weights);
+        let graph = self.graph;
+        let weights = self.weights;
         let (Some(node), Some(weight)) = (graph.nodes.get(id), weights.get(id)) else { return Some(0) };
         let own = self.own(node, weight, value);
         self.left = self.left.checked_sub(own.saturating_mul(weight.times.max(1)))?;

@@ -4,9 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::id::Millis;
+use crate::requests::branch::Needs;
 use crate::requests::spec::Workflow;
 use crate::shown::trace::agent;
-use crate::state::graph::Graph;
+use crate::state::graph::{Graph, Wait};
 use crate::state::run::Run;
 use crate::time::iso;
 
@@ -40,17 +41,20 @@ impl Run {
 
 /// Returns the level of each task: the number of tasks that must come before it, in a row.
 fn levels(waits: &[Vec<usize>]) -> Vec<usize> {
-    let (mut levels, mut graph) = (vec![0; waits.len()], Graph::new(waits));
-    loop {
-        let Some(task) = graph.ready().next() else { return levels };
+    let wait = |on: &usize| Wait { on: *on, task: *on, needs: Needs::Output };
+    let nodes: Vec<Option<Vec<Wait>>> = waits.iter().map(|waits| Some(waits.iter().map(wait).collect())).collect();
+    let mut levels = vec![0; waits.len()];
+    let mut graph = Graph::new(&nodes);
+    let mut ready = graph.first();
+    while let Some(task) = ready.pop() {
         let inputs = waits.get(task).into_iter().flatten().filter_map(|input| levels.get(*input));
         let after = inputs.max().map_or(0, |level: &usize| level + 1);
         if let Some(level) = levels.get_mut(task) {
             *level = after;
         }
-        graph.start(task);
-        graph.finish(task);
+        ready.extend(graph.end(task, |_| false).ready);
     }
+    levels
 }
 
 /// Returns one of the longest chains, from its first task to its last.

@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn a_row_that_can_be_read_is_shown_as_it_is_with_the_damage_beside_it() {
         let row = json!({ "runId": "run-1", "ensemble": "e", "status": "FAILED", "taskCount": 3 }).to_string();
-        let (tags, known) = (BTreeMap::new(), ["ensemble", "status", "taskCount", "damaged", "damagedReason"]);
+        let tags = BTreeMap::new();
+        let known = ["ensemble", "status", "taskCount", "damaged", "damagedReason"];
         let expected = json!(["e", "FAILED", 3, true, "its checksum is wrong"]);
         for view in [json!(damaged(&row, &tags).listed()), json!(damaged(&row, &tags).detail())] {
             assert_eq!(json!(known.map(|name| &view[name])), expected);

@@ -1,12 +1,16 @@
 //! A run as others see it: frames of its events, views of its state, traces and
 //! spans of what it did.
 
+pub mod a2a;
 pub mod aloud;
+pub mod announcement;
 pub mod dag;
 pub mod damaged;
 pub mod frame;
+pub mod question;
 pub mod span;
 pub(crate) mod span_content;
 pub mod trace;
 pub mod view;
 pub mod voice;
+mod words;

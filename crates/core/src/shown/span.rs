@@ -171,7 +171,7 @@ impl Run {
     /// Returns the span of a conversation: a task's, a subtask's, or one of another agent.
     fn agent_span(&self, id: &Id, at: Millis) -> Option<Span> {
         let turn = self.conversations().get(id)?;
-        let task = self.spec().tasks.get(turn.worker())?;
+        let task = self.worker(id)?;
         let times = (turn.used().started_at, at);
         let span = Span::new(id.to_string(), Some(above(id)), format!("invoke_agent {}", task.agent.role), times)
             .with("gen_ai.operation.name", "invoke_agent")

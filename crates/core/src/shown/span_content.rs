@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::event::{Event, EventKind};
 use crate::id::Id;
-use crate::message::{Call, Message, Outcome, Part, Reply};
+use crate::message::{Attached, Call, Message, Outcome, Part, Reply};
 use crate::shown::span::{Attribute, finish_reason};
 use crate::state::run::Run;
 
@@ -84,6 +84,10 @@ fn message(message: &Message) -> Option<Value> {
     match message {
         Message::System { .. } => None,
         Message::User { text } => Some(json!({ "role": "user", "parts": [words(text.as_str())] })),
+        Message::Files { files } => {
+            let part = |file: &Attached| json!({ "type": "file", "name": file.name, "mime_type": file.media_type });
+            Some(json!({ "role": "user", "parts": files.iter().map(part).collect::<Vec<_>>() }))
+        }
         Message::Assistant(reply) => Some(answer(reply)),
         Message::Tool { provider_id, text, .. } => {
             let part = json!({ "type": "tool_call_response", "id": provider_id, "response": cut(text.as_str()) });

@@ -195,7 +195,7 @@ impl Tracer {
     }
 
     fn end(&mut self, turn: &Id, at: Millis) {
-        let how = self.run.tasks().get(&turn.task_index()).map(|ended| ended.how.clone());
+        let how = self.run.ended_at(turn.site()).map(|ended| ended.how.clone());
         self.change(turn, |talk| {
             (talk.ended_at, talk.succeeded) = (Some(at), true);
             if let Some(How::Completed { output, parsed }) = how {

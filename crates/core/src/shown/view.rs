@@ -1,16 +1,19 @@
 //! Views of a run for clients: a row of a list, all details, its result.
 
+mod begun;
 mod detail;
 mod face;
 mod result;
 mod review;
 mod stored;
 
-pub use detail::{RunDetail, TaskEnd};
+pub use detail::{LimitsView, RunDetail, TaskEnd};
 pub use face::Face;
 pub use result::{ResultFrame, RunResult, TaskOutput};
 pub use review::Review;
 pub use stored::StoredRow;
+
+pub use crate::state::waiting::WaitingFor;
 
 use std::collections::BTreeMap;
 
@@ -36,7 +39,7 @@ const NANOS_PER_USD: u64 = 1_000_000_000;
 /// The data a log keeps beside a stream so that lists need not read the stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary<'a> {
-    /// Where the run stands.
+    /// The status of the run.
     pub status: Status,
     /// The time at which it was submitted.
     pub started_at: Millis,
@@ -69,7 +72,7 @@ pub struct Row<'a> {
     /// The id of this execution, which its trace files are named after; in a list absent for runs of earlier versions.
     #[serde(skip_serializing_if = "str::is_empty")]
     ensemble_id: &'a str,
-    /// Whose run it is: the owner of the key that began it, `local` without keys.
+    /// The owner: that of the key that began the run, `local` without keys.
     owner: &'a str,
     #[serde(flatten)]
     face: Face,
@@ -78,7 +81,7 @@ pub struct Row<'a> {
     started_at: Iso,
     /// Null until it has ended.
     duration_ms: Option<Millis>,
-    /// How long it waited for its turn.
+    /// The time it waited in the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     queued_ms: Option<Millis>,
     #[serde(flatten)]
@@ -92,20 +95,27 @@ pub struct Row<'a> {
     tags: &'a BTreeMap<String, String>,
     paused: bool,
     cancel_requested: bool,
-    /// -1 when some model did not say.
+    /// -1 when some model did not report it.
     total_tokens: i64,
     /// The first task under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     current_task: Option<CurrentTask<'a>>,
-    /// Why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a review; `queuePosition` says how many wait before it.
+    /// The reason why nothing happens just now. `queue`: it waits for a slot, at first or when it goes on after a
+    /// review; `queuePosition` is the number of runs that wait before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) waiting_for: Option<WaitingFor>,
+    /// The same in words, with details: the model with its address, and the message of its provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_reason: Option<String>,
+    /// The time since which it waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_since: Option<Iso>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_estimate: Option<Cost>,
-    /// Why it failed.
+    /// The reason why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
-    /// An output was cut at the output limit and taken all the same.
+    /// Whether an output was cut at the output limit and accepted as it is.
     #[serde(skip_serializing_if = "is_false")]
     truncated: bool,
     /// Reviews that wait for a person.
@@ -123,14 +133,15 @@ impl Row<'_> {
 
     fn stall(&mut self) {
         self.waiting_for = Some(WaitingFor::Storage);
+        self.waiting_since = None;
     }
 }
 
-/// What is said of a run beside its row, when it is asked for.
+/// The fields of a run that are added to its stored row when it is read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Asked {
-    /// How many go before it, while it waits.
+    /// The number of runs before it in the queue, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_position: Option<usize>,
     #[serde(flatten)]
@@ -141,41 +152,19 @@ pub struct Asked {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Damage {
-    /// True where it cannot be read: then only its row is told.
+    /// True where it cannot be read: then only the data of its row is shown.
     #[serde(skip_serializing_if = "is_false")]
     damaged: bool,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged_reason: Option<String>,
 }
 
 impl Damage {
-    /// The damage with its reason, if there is any.
+    /// Creates the damage with its reason, or none.
     pub fn of(reason: Option<String>) -> Damage {
         Damage { damaged: reason.is_some(), damaged_reason: reason }
     }
-}
-
-/// The reason for which nothing happens in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WaitingFor {
-    /// A slot.
-    Queue,
-    /// Somebody who resumes it.
-    Resume,
-    /// A slot of a model.
-    Model,
-    /// A tool's lock.
-    Lock,
-    /// The time of a retry.
-    Retry,
-    /// A person's decision.
-    Review,
-    /// A person's permission.
-    Approval,
-    /// Room on the disk.
-    Storage,
 }
 
 /// The run whose record a run began with, if there is one.
@@ -204,7 +193,7 @@ struct CurrentTask<'a> {
     index: usize,
 }
 
-/// Money, in dollars.
+/// The cost, in dollars.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Cost {
@@ -213,7 +202,7 @@ struct Cost {
 }
 
 impl Run {
-    /// Where the run stands.
+    /// Returns the status of the run.
     pub fn status(&self) -> Status {
         match self.end() {
             Some(end) => end.status(),
@@ -255,6 +244,8 @@ impl Run {
             total_tokens: self.total_tokens(),
             current_task: self.current_task(),
             waiting_for: self.waiting_for(),
+            waiting_reason: self.waiting_reason(),
+            waiting_since: self.waiting_since().map(Iso),
             cost_estimate: self.cost(),
             error: self.error(),
             truncated: self.tasks().values().any(|task| task.truncated),
@@ -286,8 +277,8 @@ impl Run {
         self.open_reviews().iter().filter_map(view).collect()
     }
 
-    /// What came out of the run as a whole: its output, none unless the run
-    /// completed, and that as data where it has a schema.
+    /// Returns the output of the run as a whole, none unless the run completed, and the same as data where it has a
+    /// schema.
     fn final_output(&self) -> (Option<&Text>, Option<&Value>) {
         let completed = matches!(self.end(), Some(End::Completed { .. }));
         let last = self.outputs().last().and_then(|task| self.tasks().get(task)).filter(|_| completed);
@@ -344,23 +335,24 @@ impl Run {
         }
     }
 
-    /// Returns the reason why nothing happens at the moment.
-    pub(crate) fn waiting_for(&self) -> Option<WaitingFor> {
-        if self.ended() || self.in_flight() > 0 {
-            return None;
+    /// Returns the reason why nothing happens in words, where there is more to say than a word.
+    fn waiting_reason(&self) -> Option<String> {
+        match self.waiting_for()? {
+            WaitingFor::Retry => self.timers().iter().find_map(|(_, timer)| match timer {
+                Timer::Retry(turn) => self.conversations().get(turn)?.failure().map(str::to_owned),
+                Timer::Review(_) | Timer::Approval(_) | Timer::Client(_) => None,
+            }),
+            WaitingFor::Model => {
+                let models: Vec<String> = self.wants().models.keys().map(|alias| format!("`{alias}`")).collect();
+                Some(format!("every slot of {} is taken, or its rate is used up", models.join(", ")))
+            }
+            WaitingFor::Queue
+            | WaitingFor::Resume
+            | WaitingFor::Lock
+            | WaitingFor::Review
+            | WaitingFor::Approval
+            | WaitingFor::Storage => None,
         }
-        let retrying = self.timers().iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)));
-        let reasons = [
-            (self.epoch() == 0, WaitingFor::Queue),
-            (self.paused(), WaitingFor::Resume),
-            (self.parked() && !self.waits_for_reviews(), WaitingFor::Queue),
-            (!self.wants().models.is_empty(), WaitingFor::Model),
-            (!self.wants().locks.is_empty(), WaitingFor::Lock),
-            (retrying, WaitingFor::Retry),
-            (!self.open_reviews().is_empty(), WaitingFor::Review),
-            (!self.chat().open.is_empty(), WaitingFor::Approval),
-        ];
-        reasons.into_iter().find(|(holds, _)| *holds).map(|(_, reason)| reason)
     }
 }
 
@@ -394,7 +386,7 @@ impl Used {
     }
 }
 
-/// Whether a stored row is of a run that waits for a person's decision.
+/// Returns whether a stored row is of a run that waits for a person's decision.
 pub fn awaits_review(row: &str) -> bool {
     #[derive(Default, Deserialize)]
     #[serde(rename_all = "camelCase", default)]

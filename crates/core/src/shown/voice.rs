@@ -45,10 +45,11 @@ pub struct ChatVoice {
 }
 
 impl Voice {
-    /// Returns the frame of a piece of text from a run's model.
-    pub fn token(&self, words: &str, at: Millis) -> Option<LiveFrame> {
+    /// Returns the frame of a piece of text from a run's model, which stands at this position of its answer.
+    pub fn token(&self, words: &str, offset: usize, at: Millis) -> Option<LiveFrame> {
         let Voice::Run { run_id, turn } = self else { return None };
-        Some(LiveFrame::Token { run_id: run_id.clone(), turn: turn.clone(), token: words.to_owned(), sent_at: Iso(at) })
+        let token = words.to_owned();
+        Some(LiveFrame::Token { run_id: run_id.clone(), turn: turn.clone(), token, offset, sent_at: Iso(at) })
     }
 
     /// Returns the frame of a call's progress, reported at `at` after the event `last`.

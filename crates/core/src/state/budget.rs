@@ -60,7 +60,50 @@ impl Default for Limits {
     }
 }
 
-/// Which limit was reached.
+/// The limits of a run that are to be raised; those that are absent stay as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Raise {
+    /// The total number of subtasks.
+    pub subtasks: Option<u64>,
+    /// The total number of model calls.
+    pub llm_calls: Option<u64>,
+    /// The total number of tool calls.
+    pub tool_calls: Option<u64>,
+    /// The working time.
+    pub wall_clock_ms: Option<Millis>,
+    /// The total number of tokens.
+    pub tokens: Option<u64>,
+    /// The total cost.
+    pub cost: Option<NanoUsd>,
+}
+
+impl Limits {
+    /// Returns the limits after some of them are raised, or the reason why one of them cannot be.
+    pub fn raised(&self, raise: &Raise) -> Result<Limits, String> {
+        let one = |name: &str, limit: u64, wanted: Option<u64>| match wanted {
+            None => Ok(limit),
+            Some(_) if limit == 0 => Err(format!("{name} has no limit")),
+            Some(wanted) if wanted > limit => Ok(wanted),
+            Some(_) if name == COST => Err(format!("{name} must be more than {}, the limit there is", usd(limit))),
+            Some(_) => Err(format!("{name} must be more than {limit}, the limit there is")),
+        };
+        Ok(Limits {
+            subtasks: one("maxTotalSubtasks", self.subtasks, raise.subtasks)?,
+            llm_calls: one("maxTotalLlmCalls", self.llm_calls, raise.llm_calls)?,
+            tool_calls: one("maxTotalToolCalls", self.tool_calls, raise.tool_calls)?,
+            wall_clock_ms: one("maxWallClockMs", self.wall_clock_ms, raise.wall_clock_ms)?,
+            tokens: one("maxTotalTokens", self.tokens, raise.tokens)?,
+            cost: one(COST, self.cost, raise.cost)?,
+            ..*self
+        })
+    }
+}
+
+/// The name of the limit of a run's cost, which is shown in US dollars.
+const COST: &str = "maxCostUsd";
+
+/// The limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -177,6 +220,15 @@ impl Budget {
         }
     }
 
+    /// Raises the limits; what is used and held stays.
+    pub fn raise(&mut self, limits: &Limits) {
+        self.subtasks.limit = limits.subtasks;
+        self.llm_calls.limit = limits.llm_calls;
+        self.tool_calls.limit = limits.tool_calls;
+        self.tokens.limit = limits.tokens;
+        self.cost.limit = limits.cost;
+    }
+
     /// Returns the number of tokens that may still be claimed.
     pub fn tokens_left(&self) -> u64 {
         self.tokens.left()
@@ -225,7 +277,9 @@ impl Budget {
     /// none when one of them is used up.
     pub fn rest(&self, limits: &Limits) -> Option<Limits> {
         let rest = |pool: &Pool| if pool.limit == 0 { Some(0) } else { Some(pool.left()).filter(|left| *left > 0) };
-        let (llm_calls, tokens, cost) = (rest(&self.llm_calls)?, rest(&self.tokens)?, rest(&self.cost)?);
+        let llm_calls = rest(&self.llm_calls)?;
+        let tokens = rest(&self.tokens)?;
+        let cost = rest(&self.cost)?;
         Some(Limits { llm_calls, tokens, cost, ..*limits })
     }
 
@@ -293,6 +347,22 @@ mod tests {
         assert_eq!(budget.rest(&limits), Some(Limits { llm_calls: 2, cost: 6, ..Limits::default() }));
         budget.settle(&Claim::default(), &Claim { tokens: 5, cost: 6 });
         assert_eq!(budget.rest(&limits), None);
+    }
+
+    #[test]
+    fn a_limit_is_raised_and_never_lowered_and_what_is_used_stays() {
+        let limits = Limits { tokens: 10, cost: 2_000_000_000, ..Limits::default() };
+        let mut budget = Budget::new(&limits);
+        budget.claim(&Claim { tokens: 10, cost: 0 }).unwrap();
+        let raised = limits.raised(&Raise { tokens: Some(15), ..Raise::default() }).unwrap();
+        budget.raise(&raised);
+        assert_eq!((budget.tokens_left(), raised.cost), (5, limits.cost));
+        let refused = |raise: Raise| limits.raised(&raise).unwrap_err();
+        let lower = Raise { cost: Some(2_000_000_000), ..Raise::default() };
+        assert_eq!(refused(lower), "maxCostUsd must be more than 2, the limit there is");
+        let lower = Raise { tokens: Some(9), ..Raise::default() };
+        assert_eq!(refused(lower), "maxTotalTokens must be more than 10, the limit there is");
+        assert_eq!(refused(Raise { llm_calls: Some(9), ..Raise::default() }), "maxTotalLlmCalls has no limit");
     }
 
     #[test]

@@ -8,11 +8,12 @@ use crate::decisions::own_tool::OwnTool;
 use crate::id::Millis;
 use crate::message::{Call, Outcome};
 use crate::requests::catalog::ToolInfo;
+use crate::text::Text;
 
 /// Calls under way, in the order the model asked for them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Calls {
-    slots: Vec<(Call, Slot)>,
+    slots: Vec<(Call, CallState)>,
     /// The indices of the calls that `next` must do something about.
     todo: BTreeSet<usize>,
     /// The calls that wait until everything before them is over.
@@ -27,7 +28,7 @@ pub(crate) struct Calls {
 
 /// The state of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Slot {
+pub(crate) enum CallState {
     /// Nothing has happened yet.
     Waiting,
     /// A tool is doing it, in this epoch.
@@ -58,11 +59,13 @@ impl Calls {
         tool: impl Fn(&str) -> Option<Arc<ToolInfo>>,
         side_by_side: u32,
     ) -> Calls {
-        let slots: Vec<_> = calls.map(|call| (call.clone(), Slot::Waiting)).collect();
+        let slots: Vec<_> = calls.map(|call| (call.clone(), CallState::Waiting)).collect();
         let serial = |call: &Call| tool(&call.tool).is_some_and(|tool| !tool.parallel_safe || tool.lock.is_some());
-        let (mut todo, mut queue) = (BTreeSet::new(), VecDeque::new());
+        let mut todo = BTreeSet::new();
+        let mut queue = VecDeque::new();
         // A call that ends the conversation comes after all others.
-        let (mut surplus, mut finish) = (VecDeque::new(), VecDeque::new());
+        let mut surplus = VecDeque::new();
+        let mut finish = VecDeque::new();
         for (index, (call, _)) in slots.iter().enumerate() {
             if OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask) {
                 finish.push_back(index);
@@ -84,9 +87,13 @@ impl Calls {
     /// Returns the positions of the calls that are not being worked on and have no outcome: those to give up
     /// when the conversation is stopped.
     pub(crate) fn idle(&self) -> impl Iterator<Item = usize> {
-        let is_idle = |slot: &Slot| match slot {
-            Slot::Waiting | Slot::Asking | Slot::Approved | Slot::AtClient { .. } | Slot::Heard(_) => true,
-            Slot::Dispatched | Slot::Orphaned | Slot::Delegated | Slot::Returned(_) => false,
+        let is_idle = |slot: &CallState| match slot {
+            CallState::Waiting
+            | CallState::Asking
+            | CallState::Approved
+            | CallState::AtClient { .. }
+            | CallState::Heard(_) => true,
+            CallState::Dispatched | CallState::Orphaned | CallState::Delegated | CallState::Returned(_) => false,
         };
         self.slots.iter().enumerate().filter(move |(_, (_, slot))| is_idle(slot)).map(|(index, _)| index)
     }
@@ -97,21 +104,28 @@ impl Calls {
     }
 
     /// Returns the calls that `next` must do something about.
-    pub(crate) fn todo(&self) -> impl Iterator<Item = (usize, &Call, &Slot)> {
+    pub(crate) fn todo(&self) -> impl Iterator<Item = (usize, &Call, &CallState)> {
         self.todo.iter().filter_map(|&index| self.slots.get(index).map(|(call, slot)| (index, call, slot)))
     }
 
     /// Returns the call at `index` and its state.
-    pub(crate) fn get(&self, index: usize) -> Option<(&Call, &Slot)> {
+    pub(crate) fn get(&self, index: usize) -> Option<(&Call, &CallState)> {
         self.slots.get(index).map(|(call, slot)| (call, slot))
     }
 
+    /// Changes the arguments of one call.
+    pub(crate) fn edit(&mut self, index: usize, args: Text) {
+        if let Some((call, _)) = self.slots.get_mut(index) {
+            call.args = args;
+        }
+    }
+
     /// Changes the state of one call.
-    pub(crate) fn set(&mut self, index: usize, to: Slot) {
+    pub(crate) fn set(&mut self, index: usize, to: CallState) {
         self.claimed = true;
         let Some((_, slot)) = self.slots.get_mut(index) else { return };
-        let ends = matches!(to, Slot::Returned(_)) && !matches!(slot, Slot::Returned(_));
-        let goes_on = matches!(to, Slot::Heard(_) | Slot::Approved);
+        let ends = matches!(to, CallState::Returned(_)) && !matches!(slot, CallState::Returned(_));
+        let goes_on = matches!(to, CallState::Heard(_) | CallState::Approved);
         *slot = to;
         self.todo.remove(&index);
         if goes_on {
@@ -126,8 +140,8 @@ impl Calls {
     /// Marks the calls that tools were doing as orphaned, after the owner is gone.
     pub(crate) fn orphan(&mut self) {
         for (index, (_, slot)) in self.slots.iter_mut().enumerate() {
-            if *slot == Slot::Dispatched {
-                *slot = Slot::Orphaned;
+            if *slot == CallState::Dispatched {
+                *slot = CallState::Orphaned;
                 self.todo.insert(index);
             }
         }
@@ -135,7 +149,8 @@ impl Calls {
 
     /// Returns the calls that a tool is doing, or was doing when its owner went away.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = usize> {
-        let begun = |(_, (_, slot)): &(usize, &(Call, Slot))| matches!(slot, Slot::Dispatched | Slot::Orphaned);
+        let begun =
+            |(_, (_, slot)): &(usize, &(Call, CallState))| matches!(slot, CallState::Dispatched | CallState::Orphaned);
         self.slots.iter().enumerate().filter(begun).map(|(index, _)| index)
     }
 
@@ -144,15 +159,15 @@ impl Calls {
         let over = self.running == 0 && self.queue.is_empty();
         over.then(|| {
             self.slots.iter().enumerate().filter_map(|(index, (call, slot))| match slot {
-                Slot::Returned(outcome) => Some((index, call, outcome)),
-                Slot::Waiting
-                | Slot::Dispatched
-                | Slot::Orphaned
-                | Slot::Delegated
-                | Slot::Asking
-                | Slot::Approved
-                | Slot::AtClient { .. }
-                | Slot::Heard(_) => None,
+                CallState::Returned(outcome) => Some((index, call, outcome)),
+                CallState::Waiting
+                | CallState::Dispatched
+                | CallState::Orphaned
+                | CallState::Delegated
+                | CallState::Asking
+                | CallState::Approved
+                | CallState::AtClient { .. }
+                | CallState::Heard(_) => None,
             })
         })
     }
@@ -189,7 +204,7 @@ mod tests {
     #[test]
     fn what_may_run_together_goes_first_then_the_rest_one_by_one() {
         let mut calls = calls(&["a", "w1", "b", "w2", "c"], 2);
-        let answer = || Slot::Returned(Outcome::answer("ok"));
+        let answer = || CallState::Returned(Outcome::answer("ok"));
         assert_eq!(todo(&calls), [0, 2]);
         calls.set(2, answer());
         assert_eq!(todo(&calls), [0], "the queue waits for the whole batch");

@@ -16,8 +16,8 @@ use crate::event::{self, End, Event};
 use crate::id::{Id, Millis};
 use crate::message::{Message, Outcome, Reply};
 use crate::state::budget::Breach;
-use crate::state::calls::Slot;
-use crate::state::conversation::Used;
+use crate::state::calls::CallState;
+use crate::state::conversation::{Phase, Used};
 use crate::state::run::{Ended, How, Run, Timer};
 use crate::text::Text;
 
@@ -26,15 +26,17 @@ use crate::text::Text;
 pub(crate) struct State {
     /// The permission mode.
     pub(crate) mode: Mode,
-    /// What is allowed for the rest of the thread.
+    /// The permissions for the rest of the thread.
     pub(crate) grants: Vec<Grant>,
-    /// What the thread has read that its user did not write.
+    /// The sources that the thread has read and its user did not write.
     pub(crate) taint: Taint,
     /// The calls under way that read something, with what they read.
     reading: BTreeMap<Id, Reading>,
     /// All questions for permission, and the numbers of those still open.
     pub(crate) approvals: Vec<Approval>,
     pub(crate) open: BTreeSet<u32>,
+    /// The calls that a person changed, with the arguments they are made with.
+    pub(crate) edited: BTreeMap<Id, Text>,
     /// The public names of calls.
     names: BTreeMap<Id, String>,
     taken: BTreeSet<String>,
@@ -63,9 +65,9 @@ pub(crate) struct Approval {
     pub(crate) due: Option<Millis>,
     /// The answer that counts; absent while open.
     pub(crate) answer: Option<Answer>,
-    /// Why it is asked.
+    /// The reason for the question.
     pub(crate) reason: Reason,
-    /// What the call would carry to whom, where that is why.
+    /// The data that the call would carry and its destination, where that is the reason.
     pub(crate) carried: Option<Carried>,
     /// The host or name that the call goes to.
     pub(crate) host: Option<String>,
@@ -83,7 +85,7 @@ impl Approval {
 /// A call that reads something.
 #[derive(Clone, Debug, PartialEq)]
 struct Reading {
-    /// What it reads, in words.
+    /// The name of the source that it reads.
     subject: String,
     /// Whether its errors are the words of others, too.
     outside: bool,
@@ -212,15 +214,16 @@ impl Run {
     fn note_step(&mut self, fact: &event::EventKind) {
         match fact {
             event::EventKind::TaskStarted { turn } => {
-                let Some(task) = self.spec.tasks.get(turn.task_index()) else { return };
-                let (id, args) = (task.name.clone(), preview(&task.description));
+                let Some(task) = self.task(turn) else { return };
+                let id = task.name.clone();
+                let args = preview(&task.description);
                 self.chat.nodes.push(Node::begun(id, "task", args, turn));
             }
             event::EventKind::TaskCompleted { turn } | event::EventKind::TaskFailed { turn, .. } => {
-                let Some(ended) = self.tasks.get(&turn.task_index()) else { return };
+                let Some(ended) = self.ended_at(turn.site()) else { return };
                 let (result, is_error) = match &ended.how {
                     How::Completed { output, .. } => (preview(output.as_str()), false),
-                    How::Failed { reason } | How::Skipped { reason } => (preview(reason), true),
+                    How::Failed { reason } | How::Skipped { reason, .. } => (preview(reason), true),
                     How::Cancelled => ("interrupted".to_owned(), true),
                 };
                 let took = ended.at.saturating_sub(ended.used.started_at);
@@ -233,12 +236,16 @@ impl Run {
     fn begin_chat(&mut self, turn: &Turn) {
         self.chat.mode = turn.mode;
         (self.chat.grants, self.chat.taint) = (turn.grants.clone(), turn.taint.clone());
-        self.chat.rows.push(Row::said(Role::User, turn.content.clone(), self.at));
+        let earlier = turn.earlier.iter().map(|earlier| Row::said(earlier.role, earlier.content.clone(), self.at));
+        self.chat.rows.extend(earlier);
+        let said = Row::said(Role::User, turn.content.clone(), self.at);
+        self.chat.rows.push(Row { files: turn.files.clone(), ..said });
     }
 
     fn note_reply(&mut self, turn: &Id, reply: &Arc<Reply>) {
         let round = self.conversations.get(turn).map_or(0, |turn| turn.round);
-        let (mut calls, makes) = (Vec::new(), self.calls(turn));
+        let mut calls = Vec::new();
+        let makes = self.calls(turn);
         for (index, call) in reply.calls().enumerate().filter(|_| makes) {
             let id = turn.call(round, index);
             self.chat.give_name(&id, &call.provider_id);
@@ -257,7 +264,7 @@ impl Run {
         }
     }
 
-    /// Whether a conversation makes the calls of its last reply.
+    /// Returns whether a conversation makes the calls of its last reply.
     pub(crate) fn calls(&self, turn: &Id) -> bool {
         self.conversations.get(turn).is_some_and(|turn| turn.calls().is_some())
     }
@@ -292,7 +299,7 @@ impl Run {
                 self.chat.begin_node(call, self.at);
                 self.note_reading(call);
                 self.timers.insert((*due, Timer::Client(call.clone())));
-                self.set(call, Slot::AtClient { due: *due });
+                self.set(call, CallState::AtClient { due: *due });
             }
             ChatEventKind::ApprovalAsked { approval, call, due, reason, carried } => {
                 self.claim_calls(call);
@@ -300,10 +307,12 @@ impl Run {
                 let asked = self.asked_about(call, *due, *reason, carried.clone());
                 self.chat.approvals.push(asked);
                 self.chat.open.insert(*approval);
-                self.set(call, Slot::Asking);
+                self.set(call, CallState::Asking);
             }
             ChatEventKind::GrantWithdrawn { grant, .. } => self.chat.grants.retain(|known| known.id != *grant),
-            ChatEventKind::ApprovalAnswered { approval, answer, .. } => self.approval_answered(*approval, *answer),
+            ChatEventKind::ApprovalAnswered { approval, answer, args, .. } => {
+                self.approval_answered(*approval, *answer, args.as_ref());
+            }
             ChatEventKind::ModeSet { mode, .. } => self.chat.mode = *mode,
             ChatEventKind::AnswerStored => self.store_answer(),
             ChatEventKind::CostSummed | ChatEventKind::PlanChecked { .. } | ChatEventKind::TaskPlanned { .. } => {}
@@ -333,7 +342,8 @@ impl Run {
     fn announced(&mut self, call: &Id) {
         let Some((turn, index)) = call.parent() else { return };
         let Some((asked, _)) = self.slot(call) else { return };
-        let (tool, args) = (asked.tool.clone(), asked.args.clone());
+        let tool = asked.tool.clone();
+        let args = asked.args.clone();
         let title = (OwnTool::parse(&tool) == Some(OwnTool::RunSubtask)).then(|| title(args.as_str())).flatten();
         let begun = Node::begun(self.chat.name(call).to_owned(), &tool, preview(args.as_str()), call);
         let parent_id = self.parent_name(&turn).map(str::to_owned);
@@ -341,10 +351,11 @@ impl Run {
         self.change(&turn, |turn| turn.announced(index));
     }
 
-    fn approval_answered(&mut self, approval: u32, answer: Answer) {
+    fn approval_answered(&mut self, approval: u32, answer: Answer, args: Option<&Text>) {
         let Some(asked) = self.chat.approvals.get_mut(approval as usize) else { return };
         asked.answer = Some(answer);
-        let (call, due) = (asked.call.clone(), asked.due);
+        let call = asked.call.clone();
+        let due = asked.due;
         let granted = asked.grants().filter(|_| answer == Answer::AllowForChat);
         let granted = granted.map(|(tool, host)| (tool.clone(), host.map(str::to_owned)));
         self.chat.open.remove(&approval);
@@ -354,8 +365,25 @@ impl Run {
         if let Some(((tool, digest), host)) = granted {
             self.grant(Grant { id: String::new(), tool, host, digest, at: self.at });
         }
-        let slot = if answer.allows() { Slot::Approved } else { Slot::Heard(refused(answer)) };
+        if let Some(args) = args {
+            self.edit_call(&call, args);
+        }
+        let slot = if answer.allows() { CallState::Approved } else { CallState::Heard(refused(answer)) };
         self.set(&call, slot);
+    }
+
+    /// Puts a person's arguments in the place of the model's.
+    fn edit_call(&mut self, call: &Id, args: &Text) {
+        if let Some(node) = self.chat.nodes.iter_mut().rev().find(|node| node.place == *call) {
+            node.args_preview = preview(args.as_str());
+        }
+        self.chat.edited.insert(call.clone(), args.clone());
+        let Some((turn, index)) = call.parent() else { return };
+        self.change(&turn, |turn| {
+            if let Phase::Calling(calls) = &mut turn.phase {
+                calls.edit(index, args.clone());
+            }
+        });
     }
 
     /// Adds a grant; the number of the event in the thread is its id.
@@ -384,7 +412,7 @@ impl Run {
     /// Returns the reason why the turn failed, if it did: a task's reason, or a limit that was reached before
     /// any task began.
     fn failure(&self) -> Option<String> {
-        let stopped = || match &self.stop {
+        let stopped = || match &self.halt.stop {
             Some((End::Failed { error }, _)) => Some(self.failure_words(error)),
             Some((End::Completed { .. } | End::Cancelled, _)) | None => None,
         };

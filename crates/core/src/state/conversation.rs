@@ -2,6 +2,8 @@
 //! it answers. A task and a subtask have one each; depth and parent are in the
 //! id, so recursion is data.
 
+mod parts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,8 +14,8 @@ use crate::decisions::finish;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
 use crate::id::{Id, Millis};
-use crate::message::{Call, Message, Outcome, Reply, Spent, Usage};
-use crate::requests::catalog::{NanoUsd, Price, ToolInfo};
+use crate::message::{Attached, Call, Message, Outcome, Reply, Usage};
+use crate::requests::catalog::ToolInfo;
 use crate::schema::Schema;
 use crate::state::budget::Claim;
 use crate::state::calls::Calls;
@@ -22,6 +24,10 @@ use crate::state::history::Marks;
 use crate::state::memory::{Entry, Memory};
 use crate::state::unfinished::Unfinished;
 use crate::text::Text;
+
+pub use parts::Used;
+pub(in crate::state) use parts::{Asking, Chores, Owed, Reflection, Repetition, Rework, Size};
+pub(crate) use parts::{Ended, Phase, Want};
 
 /// The number of identical failing calls in a row after which the model is notified.
 const REPEATS_MAX: u32 = 3;
@@ -39,7 +45,7 @@ pub struct Conversation {
     /// The position of the task whose agent works here: its own, its parent's, or that of the agent the work
     /// was handed to.
     pub(super) worker: usize,
-    /// How often its work was handed on from agent to agent.
+    /// The number of times its work was handed on from agent to agent.
     pub(super) delegations: u32,
     /// Model calls answered so far, over all attempts.
     pub(super) round: u32,
@@ -49,11 +55,11 @@ pub struct Conversation {
     pub(super) last: bool,
     pub(super) phase: Phase,
     pub(super) tools: Arc<[Arc<ToolInfo>]>,
-    /// What it has used.
+    /// The usage so far.
     pub(super) used: Used,
     /// The messages, shared with the model call under way.
     pub(super) messages: Arc<Vec<Message>>,
-    /// Where in it stands what it was opened with.
+    /// The position of the message it was opened with.
     pub(super) asked_at: usize,
     /// The messages that are not part of an exchange.
     pub(super) marks: Marks,
@@ -67,7 +73,7 @@ pub struct Conversation {
     pub(super) owed: Owed,
     /// Answers sent back because they broke their schema.
     pub(super) schema_failures: u32,
-    /// What it keeps of replies that were no answer.
+    /// The parts of replies that were no complete answer.
     pub(super) unfinished: Unfinished,
     /// The memory entries of this conversation and of those before it, and those its children bring.
     pub(super) memory: Memory,
@@ -75,182 +81,12 @@ pub struct Conversation {
     pub(super) repetition: Repetition,
 }
 
-/// The model call under way, or the last one.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Asking {
-    /// How often the question was asked before.
-    pub(super) attempt: u32,
-    /// How far down the list of fallbacks it is.
-    pub(super) fallback: usize,
-    /// The alias that is being or was last asked.
-    pub(super) model: String,
-    /// When it was asked.
-    pub(super) since: Millis,
-    /// What was set aside for it.
-    pub(super) claim: Claim,
-}
-
-/// The calls the run makes for a task by itself.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Chores {
-    /// Those that are over in this attempt.
-    pub(super) done: BTreeSet<Chore>,
-    /// The one begun last.
-    pub(super) duty: Option<Duty>,
-    /// The remembered outputs, by the names they were remembered under.
-    pub(super) recalled: Vec<(String, Text)>,
-}
-
-/// What could be better next time, once the task has its answer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Reflection {
-    /// The answer, while the agent is asked.
-    pub(super) answer: Option<Text>,
-    /// What it said.
-    pub(super) critique: Option<Text>,
-}
-
-/// Work that is done again because a reviewer said so.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Rework {
-    /// What the reviewer said, and the output before.
-    pub(super) revision: Option<(Text, Text)>,
-    /// How often that has happened.
-    pub(super) rejections: u32,
-}
-
-/// The structured result a subtask owes, if it does; only `finish_subtask` gives it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Owed {
-    /// What the result must look like.
-    pub(super) schema: Option<Schema>,
-    /// The result.
-    pub(super) finished: Option<Text>,
-    /// Results that did not fit, and what was wrong with the last one.
-    pub(super) unfit: u32,
-    pub(super) violations: Vec<String>,
-    /// How often it was reminded of how it ends.
-    pub(super) nudges: u32,
-}
-
-/// Failing calls that are all alike.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Repetition {
-    /// The last failing call and the number of times it was made in a row.
-    pub(super) last: Option<(String, Text, u32)>,
-    /// The repeated call that the model must be notified of.
-    pub(super) notice: Option<(String, u32)>,
-}
-
-/// A call that has ended.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Ended {
-    pub(crate) id: Id,
-    pub(crate) index: usize,
-    pub(crate) call: Call,
-    pub(crate) outcome: Outcome,
-}
-
-/// What a conversation has used, its subtasks not included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
-    /// The time at which it started.
-    pub started_at: Millis,
-    /// The number of model calls.
-    pub llm_calls: u64,
-    /// The number of tool calls that have ended.
-    pub tool_calls: u64,
-    /// The number of tokens, as far as they are known.
-    pub usage: Usage,
-    /// Whether some model call did not report its usage.
-    pub unknown: bool,
-    /// The time models took.
-    pub llm_ms: u64,
-    /// The time tools took.
-    pub tool_ms: u64,
-    /// What reading cost.
-    pub input_cost: NanoUsd,
-    /// What writing cost.
-    pub output_cost: NanoUsd,
-}
-
-impl Used {
-    /// Returns the total cost.
-    pub(crate) fn cost(&self) -> NanoUsd {
-        self.input_cost.saturating_add(self.output_cost)
-    }
-
-    /// Adds the usage that another ensemble reported.
-    pub(crate) fn absorb(&mut self, spent: &Spent) {
-        self.add(&spent.usage, None);
-        self.input_cost = self.input_cost.saturating_add(spent.input_cost);
-        self.output_cost = self.output_cost.saturating_add(spent.output_cost);
-    }
-
-    /// Adds the usage of one model call, as reported by the provider: the numbers are not trusted.
-    pub(crate) fn add(&mut self, usage: &Usage, price: Option<&Price>) {
-        let own = &mut self.usage;
-        own.input = own.input.saturating_add(usage.input);
-        own.output = own.output.saturating_add(usage.output);
-        own.cached_input = own.cached_input.saturating_add(usage.cached_input);
-        own.reasoning = own.reasoning.saturating_add(usage.reasoning);
-        let (input, output) = price.map_or((0, 0), |price| (price.input_cost(usage), price.output_cost(usage)));
-        self.input_cost = self.input_cost.saturating_add(input);
-        self.output_cost = self.output_cost.saturating_add(output);
-    }
-}
-
-/// The size of the conversation: counted by the provider up to its last reply, estimated from there on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Size {
-    pub(super) counted: u64,
-    pub(super) fresh_bytes: u64,
-    pub(super) fresh_messages: u64,
-}
-
-/// What a conversation waits for, or wants.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Phase {
-    /// The start must be recorded.
-    Start,
-    /// The opening messages must be written.
-    Prompt,
-    /// The model must be asked.
-    Ask,
-    /// The model was asked and has not answered yet.
-    Asked,
-    /// The model must be asked again, but not before this time.
-    Backoff { until: Millis },
-    /// It must be decided what follows from a reply that is no complete answer.
-    Unfinished(Completeness),
-    /// Calls must be made or are under way.
-    Calling(Calls),
-    /// The answer must be checked, reviewed or accepted.
-    Answered(Text),
-    /// A review waits for a person.
-    Reviewing { review: u32, output: Text },
-    /// The output is approved; the conversation must be completed.
-    Approved(Text),
-    /// It must end without having run.
-    Skipping(String),
-    /// It must end with a failure.
-    Failing(TaskFailure),
-}
-
-/// What a conversation needs before it can go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// Nothing: it waits.
-    Nothing,
-    /// No resource; `next` must plan a step.
-    Attention,
-    /// A slot of the model it asks.
-    Model,
-    /// An exclusive lock.
-    Lock(String),
-}
-
 impl Conversation {
+    /// Returns the reason why the last model call failed.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.asking.failure.as_deref()
+    }
+
     pub(crate) fn new(title: &str, worker: usize, tools: Arc<[Arc<ToolInfo>]>, at: Millis) -> Conversation {
         Conversation {
             title: title.to_owned(),
@@ -280,9 +116,14 @@ impl Conversation {
         }
     }
 
-    /// Whether it waits for the model.
+    /// Returns whether it waits for the model.
     pub(crate) fn is_asked(&self) -> bool {
         self.phase == Phase::Asked
+    }
+
+    /// Returns whether it waits to ask the model again.
+    pub(crate) fn is_backing_off(&self) -> bool {
+        matches!(self.phase, Phase::Backoff { .. })
     }
 
     /// Returns the resource it needs before it can go on.
@@ -327,7 +168,7 @@ impl Conversation {
         tools.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether the conversation, or the chore under way, has an own tool.
+    /// Returns whether the conversation, or the chore under way, has an own tool.
     pub(crate) fn has(&self, tool: OwnTool) -> bool {
         self.tool(tool.name()).is_some()
     }
@@ -413,7 +254,7 @@ impl Conversation {
     }
 
     /// Begins the conversation anew, after the earlier messages of a chat.
-    pub(crate) fn open(&mut self, system: &Text, before: &[Message], user: &Text) {
+    pub(crate) fn open(&mut self, system: &Text, before: &[Message], (user, files): (&Text, &[Attached])) {
         self.size = Size { fresh_bytes: self.tools.iter().map(|tool| tool.bytes()).sum(), ..Size::default() };
         self.messages = Arc::default();
         self.marks = Marks::default();
@@ -425,6 +266,9 @@ impl Conversation {
         before.iter().for_each(|message| self.say(message.clone()));
         self.asked_at = self.messages.len();
         self.say(Message::User { text: user.clone() });
+        if !files.is_empty() {
+            self.say(Message::Files { files: files.to_vec() });
+        }
         self.phase = Phase::Ask;
     }
 
@@ -622,6 +466,9 @@ impl Conversation {
 pub(super) fn bytes(message: &Message) -> u64 {
     let length = match message {
         Message::System { text } | Message::User { text } | Message::Tool { text, .. } => text.len(),
+        Message::Files { files } => {
+            return files.iter().map(Attached::tokens).sum::<u64>().saturating_mul(BYTES_PER_TOKEN);
+        }
         Message::Assistant(reply) => reply.bytes(),
     };
     length as u64

@@ -27,7 +27,7 @@ pub(crate) struct Duty {
 }
 
 impl Run {
-    /// A chore begins with these calls.
+    /// Records the start of a chore with these calls.
     pub(crate) fn chore_begun(&mut self, id: &Id, chore: Chore, calls: &[Call]) {
         let belt: Belt = calls
             .iter()

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::cause::SkipCause;
 use crate::id::Millis;
 use crate::state::conversation::{Conversation, Used};
 use crate::text::Text;
@@ -25,7 +26,27 @@ pub(crate) enum How {
     Completed { output: Text, parsed: Option<Value> },
     Failed { reason: String },
     Cancelled,
-    Skipped { reason: String },
+    Skipped { reason: String, cause: SkipCause },
+}
+
+impl How {
+    /// Returns whether there is no output that others could read. A task whose condition does not hold is read as
+    /// nothing.
+    pub(crate) fn is_lost(&self) -> bool {
+        match self {
+            How::Completed { .. } | How::Skipped { cause: SkipCause::Condition, .. } => false,
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => true,
+        }
+    }
+
+    /// Returns the output as a value: as data where the task has a schema, else its text.
+    pub(crate) fn value(&self) -> Value {
+        match self {
+            How::Completed { parsed: Some(value), .. } => value.clone(),
+            How::Completed { output, parsed: None } => Value::String(output.to_string()),
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => Value::Null,
+        }
+    }
 }
 
 impl Ended {

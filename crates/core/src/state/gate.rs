@@ -3,13 +3,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cause::{Cause, TaskFailure};
 use crate::decisions::human;
 use crate::event::{CancelMode, Decision, End, EventKind, Exit, Timing};
 use crate::id::{Id, Millis};
 use crate::message::Outcome;
 use crate::requests::spec::{OnTimeout, Review, ReviewRule, Task};
-use crate::state::calls::Slot;
+use crate::state::calls::CallState;
 use crate::state::conversation::{Conversation, Phase};
 use crate::state::run::{Run, Timer};
 use crate::text::Text;
@@ -71,7 +73,8 @@ pub enum Standing {
 }
 
 /// The end of a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReviewOutcome {
     /// The run goes on.
     Continue,
@@ -88,7 +91,7 @@ pub enum ReviewOutcome {
 }
 
 impl ReviewOutcome {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
         match self {
             ReviewOutcome::Continue => "CONTINUE",
@@ -119,12 +122,13 @@ impl From<&Decision> for ReviewOutcome {
 }
 
 impl EventKind {
-    /// Whether work begins or continues with this event, which takes a slot. All other events settle work that
+    /// Returns whether work begins or continues with this event, which takes a slot. All other events settle work that
     /// has happened and can be recorded without one.
     pub(crate) fn needs_slot(&self) -> bool {
         match self {
             EventKind::RunStarted
             | EventKind::BeltComposed { .. }
+            | EventKind::ExpressionEvaluated { .. }
             | EventKind::TaskStarted { .. }
             | EventKind::PromptBuilt { .. }
             | EventKind::ChoreBegun { .. }
@@ -166,6 +170,7 @@ impl EventKind {
             | EventKind::CancelRequested { .. }
             | EventKind::RunPaused { .. }
             | EventKind::RunResumed { .. }
+            | EventKind::BudgetRaised { .. }
             | EventKind::BudgetExceeded { .. }
             | EventKind::RunEnded { .. } => false,
         }
@@ -175,54 +180,54 @@ impl EventKind {
 impl Run {
     /// Returns the state of a review; `None` when there is no such review.
     pub fn review_standing(&self, review: u32) -> Option<Standing> {
-        let state = self.reviews.get(review as usize)?;
+        let state = self.reviews.all.get(review as usize)?;
         Some(state.verdict.map_or(Standing::Open, Standing::Decided))
     }
 
-    /// Whether the run holds no slot, or is about to return it, because only reviews were open; it stays parked
+    /// Returns whether the run holds no slot, or is about to return it, because only reviews were open; it stays parked
     /// until its work continues.
     pub fn is_parked(&self) -> bool {
-        self.parked
+        self.reviews.parked
     }
 
     /// Updates after each event whether the run is parked.
     pub(crate) fn park(&mut self, fact: &EventKind) {
-        let stays = self.parked && !fact.needs_slot();
-        self.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
+        let stays = self.reviews.parked && !fact.needs_slot();
+        self.reviews.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
     }
 
-    /// Whether working time passes: not while the run is paused, has no slot, or waits only for people.
+    /// Returns whether working time passes: not while the run is paused, has no slot, or waits only for people.
     pub(crate) fn works(&self) -> bool {
-        self.epoch > 0 && !self.ended() && !self.paused && !self.parked && !self.waits_for_people()
+        self.epoch > 0 && !self.ended() && !self.halt.paused && !self.reviews.parked && !self.waits_for_people()
     }
 
-    /// Whether people were asked and no conversation can go on without them.
+    /// Returns whether people were asked and no conversation can go on without them.
     pub(crate) fn waits_for_people(&self) -> bool {
         self.in_flight == 0
             && self.wants.is_empty()
             && !self.timers.iter().any(|(_, timer)| matches!(timer, Timer::Retry(_)))
-            && !(self.open_reviews.is_empty() && self.chat.open.is_empty())
+            && !(self.reviews.open.is_empty() && self.chat.open.is_empty())
     }
 
-    /// Whether reviews are open and nothing else could go on.
+    /// Returns whether reviews are open and nothing else could go on.
     pub(crate) fn waits_for_reviews(&self) -> bool {
-        let begins_another = self.stop.is_none() && self.graph.ready().next().is_some();
-        !self.open_reviews.is_empty() && self.waits_for_people() && !begins_another
+        let begins_another = self.halt.stop.is_none() && self.flow.is_due();
+        !self.reviews.open.is_empty() && self.waits_for_people() && !begins_another
     }
 
     pub(crate) fn opened(&mut self, review: u32, state: ReviewState) {
         if let Some(due) = state.due {
             self.timers.insert((due, Timer::Review(review)));
         }
-        let (id, timing) = (state.turn.clone(), state.timing);
-        self.reviews.push(state);
-        self.open_reviews.insert(review);
+        let id = state.turn.clone();
+        let timing = state.timing;
+        self.reviews.all.push(state);
+        self.reviews.open.insert(review);
         if timing == Timing::DuringExecution {
             self.claim_calls(&id);
-            return self.set(&id, Slot::Asking);
+            return self.set(&id, CallState::Asking);
         }
         if !self.conversations.contains_key(&id) {
-            self.graph.start(id.task_index());
             self.open_turn(&id);
         }
         self.change(&id, |turn| turn.phase = Phase::Reviewing { review, output: turn.output() });
@@ -230,13 +235,14 @@ impl Run {
 
     /// Closes a review; returns the conversation or call and the output it was about.
     fn settle_review(&mut self, review: u32, verdict: ReviewOutcome) -> Option<(Id, Timing, Text)> {
-        let state = self.reviews.get_mut(review as usize)?;
+        let state = self.reviews.all.get_mut(review as usize)?;
         state.verdict = Some(verdict);
         if let Some(due) = state.due {
             self.timers.remove(&(due, Timer::Review(review)));
         }
-        self.open_reviews.remove(&review);
-        let (id, timing) = (state.turn.clone(), state.timing);
+        self.reviews.open.remove(&review);
+        let id = state.turn.clone();
+        let timing = state.timing;
         let output = self.conversations.get(&id).map(Conversation::output).unwrap_or_default();
         Some((id, timing, output))
     }
@@ -245,7 +251,7 @@ impl Run {
         let Some((id, timing, output)) = self.settle_review(review, decision.into()) else { return };
         if timing == Timing::DuringExecution {
             return match human::heard(decision) {
-                Some(outcome) => self.set(&id, Slot::Heard(outcome)),
+                Some(outcome) => self.set(&id, CallState::Heard(outcome)),
                 None => self.wind_down(End::Completed { exit: Exit::UserExitEarly }, CancelMode::Now),
             };
         }
@@ -287,7 +293,7 @@ impl Run {
         match action {
             OnTimeout::Continue => {
                 let words = "Nobody answered in time. Go on with what you know, or say what is missing.";
-                self.set(call, Slot::Heard(Outcome::failed(words)));
+                self.set(call, CallState::Heard(Outcome::failed(words)));
             }
             OnTimeout::ExitEarly => self.wind_down(End::Completed { exit: Exit::Timeout }, CancelMode::Now),
             OnTimeout::Fail => {
@@ -300,15 +306,15 @@ impl Run {
     pub(crate) fn closed(&mut self, review: u32) {
         let Some((id, timing, _)) = self.settle_review(review, ReviewOutcome::Closed) else { return };
         if timing == Timing::DuringExecution {
-            return self.set(&id, Slot::Heard(Outcome::failed("the run was stopped before anybody answered")));
+            return self.set(&id, CallState::Heard(Outcome::failed("the run was stopped before anybody answered")));
         }
         self.change(&id, |turn| turn.phase = Phase::Failing(TaskFailure::cancelled()));
     }
 
     /// Restarts the waiting time of open reviews from now on.
     pub(crate) fn reopen_reviews(&mut self) {
-        for review in &self.open_reviews {
-            let Some(state) = self.reviews.get_mut(*review as usize) else { continue };
+        for review in &self.reviews.open {
+            let Some(state) = self.reviews.all.get_mut(*review as usize) else { continue };
             if let Some(due) = state.due {
                 self.timers.remove(&(due, Timer::Review(*review)));
                 let due = self.at.saturating_add(due.saturating_sub(state.opened_at));

@@ -1,19 +1,15 @@
-//! Determines which tasks may start. Each task counts the inputs it still lacks; finishing a task touches
-//! only those that wait on it, so there is no scan of all tasks.
+//! Determines which nodes may start. Each node counts the inputs it still lacks; ending a node touches
+//! only those that wait on it, so there is no scan of all nodes.
 
 use std::collections::BTreeSet;
 
-use crate::requests::spec::{Spec, Workflow};
+use crate::requests::branch::Needs;
 
-/// The order of a run's tasks, which are identified by their positions.
+/// Nodes, identified by their positions, that wait on each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Graph {
     nodes: Vec<Node>,
-    /// The tasks with all inputs there, not yet started.
-    ready: BTreeSet<usize>,
-    /// The tasks that can never start, not yet skipped.
-    doomed: BTreeSet<usize>,
-    /// The number of tasks not yet over.
+    /// The number of nodes not yet over.
     left: usize,
 }
 
@@ -21,105 +17,104 @@ pub(crate) struct Graph {
 struct Node {
     /// The number of inputs it still lacks.
     unmet: usize,
-    /// The tasks that wait on it.
-    dependents: Vec<usize>,
-    /// Whether it has ended or been skipped.
-    over: bool,
+    /// The nodes that wait on it.
+    dependents: Vec<Edge>,
+    /// Whether it is absent, over, or can never start.
+    out: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Edge {
+    to: usize,
+    /// The task of this node that is waited on.
+    task: usize,
+    needs: Needs,
+}
+
+/// Something that a node waits on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wait {
+    /// The node.
+    pub(crate) on: usize,
+    /// The task of that node.
+    pub(crate) task: usize,
+    /// The part of that task that is needed.
+    pub(crate) needs: Needs,
+}
+
+/// The nodes that the end of another one moved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Moved {
+    /// Those that may start now.
+    pub(crate) ready: Vec<usize>,
+    /// Those that can never start, because an output they need does not exist.
+    pub(crate) doomed: Vec<usize>,
 }
 
 impl Graph {
-    /// Creates a graph in which task `i` waits on `inputs[i]`; positions beyond the list are ignored.
-    pub(crate) fn new(inputs: &[Vec<usize>]) -> Graph {
-        let mut nodes: Vec<Node> = inputs.iter().map(|_| Node::default()).collect();
-        for (task, inputs) in inputs.iter().enumerate() {
-            let distinct: BTreeSet<usize> = inputs.iter().copied().filter(|input| *input < nodes.len()).collect();
-            if let Some(node) = nodes.get_mut(task) {
-                node.unmet = distinct.len();
-            }
-            for input in distinct {
-                if let Some(node) = nodes.get_mut(input) {
-                    node.dependents.push(task);
+    /// Creates a graph in which node `i` waits on `waits[i]`; positions without waits have no node, and nodes
+    /// beyond the list are ignored.
+    pub(crate) fn new(waits: &[Option<Vec<Wait>>]) -> Graph {
+        let absent = |waits: &Option<Vec<Wait>>| Node { out: waits.is_none(), ..Node::default() };
+        let mut nodes: Vec<Node> = waits.iter().map(absent).collect();
+        for (to, waits) in waits.iter().enumerate() {
+            for Wait { on, task, needs } in waits.iter().flatten().copied() {
+                let Some(node) = nodes.get_mut(on) else { continue };
+                node.dependents.push(Edge { to, task, needs });
+                if let Some(node) = nodes.get_mut(to) {
+                    node.unmet += 1;
                 }
             }
         }
-        let ready = nodes.iter().enumerate().filter(|(_, node)| node.unmet == 0).map(|(task, _)| task).collect();
-        Graph { left: nodes.len(), nodes, ready, doomed: BTreeSet::new() }
+        Graph { left: nodes.iter().filter(|node| !node.out).count(), nodes }
     }
 
-    /// Creates the graph of a run's tasks.
-    pub(crate) fn of(spec: &Spec) -> Graph {
-        match spec.workflow {
-            Workflow::Hierarchical => Graph::last_of(spec.tasks.len()),
-            Workflow::Sequential | Workflow::Parallel => Graph::new(&spec.order()),
-        }
+    /// Returns the nodes that wait on nothing.
+    pub(crate) fn first(&self) -> Vec<usize> {
+        let first = self.nodes.iter().enumerate().filter(|(_, node)| node.unmet == 0 && !node.out);
+        first.map(|(node, _)| node).collect()
     }
 
-    /// Creates a graph of `tasks` of which only the last one is run.
-    pub(crate) fn last_of(tasks: usize) -> Graph {
-        let nodes = (0..tasks).map(|_| Node::default()).collect();
-        Graph { nodes, ready: tasks.checked_sub(1).into_iter().collect(), doomed: BTreeSet::new(), left: 1 }
-    }
-
-    /// Returns the tasks that may start now.
-    pub(crate) fn ready(&self) -> impl Iterator<Item = usize> {
-        self.ready.iter().copied()
-    }
-
-    /// Returns the tasks that can never start because an input failed.
-    pub(crate) fn doomed(&self) -> impl Iterator<Item = usize> {
-        self.doomed.iter().copied()
-    }
-
-    /// The number of tasks not yet over.
+    /// Returns the number of nodes not yet over.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
 
-    pub(crate) fn start(&mut self, task: usize) {
-        self.ready.remove(&task);
-    }
-
-    /// Marks a task as completed: those that waited only on it are ready.
-    pub(crate) fn finish(&mut self, task: usize) {
+    /// Ends a node, some of whose tasks may be without an output.
+    pub(crate) fn end(&mut self, node: usize, lost: impl Fn(usize) -> bool) -> Moved {
         self.left = self.left.saturating_sub(1);
-        for dependent in self.dependents(task) {
-            if let Some(node) = self.nodes.get_mut(dependent) {
-                node.unmet = node.unmet.saturating_sub(1);
-                if node.unmet == 0 && !self.doomed.contains(&dependent) {
-                    self.ready.insert(dependent);
-                }
+        let mut moved = Moved::default();
+        let Some(ended) = self.nodes.get_mut(node) else { return moved };
+        ended.out = true;
+        for Edge { to, task, needs } in std::mem::take(&mut ended.dependents) {
+            let Some(waiting) = self.nodes.get_mut(to).filter(|node| !node.out) else { continue };
+            if needs == Needs::Output && lost(task) {
+                waiting.out = true;
+                moved.doomed.push(to);
+                continue;
+            }
+            waiting.unmet = waiting.unmet.saturating_sub(1);
+            if waiting.unmet == 0 {
+                moved.ready.push(to);
             }
         }
-    }
-
-    /// Marks a task as failed: neither it nor those that wait on it will have an output.
-    pub(crate) fn fail(&mut self, task: usize) {
-        self.left = self.left.saturating_sub(1);
-        self.doomed.remove(&task);
-        self.ready.remove(&task);
-        if let Some(node) = self.nodes.get_mut(task) {
-            node.over = true;
-        }
-        let waiting =
-            self.dependents(task).into_iter().filter(|task| self.nodes.get(*task).is_some_and(|node| !node.over));
-        self.doomed.extend(waiting.collect::<Vec<_>>());
-    }
-
-    fn dependents(&self, task: usize) -> Vec<usize> {
-        self.nodes.get(task).map(|node| node.dependents.clone()).unwrap_or_default()
+        moved
     }
 }
 
 /// Returns the first cycle among the tasks, as positions, each waiting on the next and the start repeated
 /// at the end; none when an order exists.
 pub(crate) fn cycle(inputs: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut graph = Graph::new(inputs);
+    let wait = |on: &usize| Wait { on: *on, task: *on, needs: Needs::Output };
+    let distinct = |inputs: &Vec<usize>| inputs.iter().collect::<BTreeSet<_>>().into_iter().map(wait).collect();
+    let mut graph = Graph::new(&inputs.iter().map(|inputs| Some(distinct(inputs))).collect::<Vec<_>>());
     let mut done = vec![false; inputs.len()];
-    while let Some(task) = graph.ready.pop_first() {
+    let mut ready = graph.first();
+    while let Some(task) = ready.pop() {
         if let Some(done) = done.get_mut(task) {
             *done = true;
         }
-        graph.finish(task);
+        ready.extend(graph.end(task, |_| false).ready);
     }
     let stuck = |task: &usize| !done.get(*task).copied().unwrap_or(true);
     let mut path = vec![(0..inputs.len()).find(stuck)?];
@@ -141,32 +136,27 @@ pub(crate) fn cycle(inputs: &[Vec<usize>]) -> Option<Vec<usize>> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn finishing_a_task_readies_those_that_waited_only_on_it() {
-        let mut graph = Graph::new(&[vec![], vec![0], vec![0, 1], vec![0, 0]]);
-        assert_eq!(graph.ready().collect::<Vec<_>>(), [0]);
-        graph.start(0);
-        graph.finish(0);
-        assert_eq!(graph.ready().collect::<Vec<_>>(), [1, 3]);
-        graph.start(1);
-        graph.finish(1);
-        assert_eq!((graph.ready().collect::<Vec<_>>(), graph.left()), (vec![2, 3], 2));
+    fn graph(inputs: &[&[usize]], needs: Needs) -> Graph {
+        let wait = |on: &usize| Wait { on: *on, task: *on, needs };
+        Graph::new(&inputs.iter().map(|inputs| Some(inputs.iter().map(wait).collect())).collect::<Vec<_>>())
     }
 
     #[test]
-    fn a_failed_task_dooms_what_waits_on_it_step_by_step() {
-        let mut graph = Graph::new(&[vec![], vec![0], vec![1], vec![]]);
-        graph.start(0);
-        graph.fail(0);
-        assert_eq!(graph.doomed().collect::<Vec<_>>(), [1]);
-        graph.fail(1);
-        graph.fail(2);
-        assert_eq!((graph.left(), graph.doomed().count()), (1, 0));
-        let mut graph = Graph::new(&[vec![], vec![], vec![0, 1]]);
-        graph.fail(0);
-        graph.fail(2);
-        graph.fail(1);
-        assert_eq!((graph.left(), graph.doomed().count()), (0, 0), "what was skipped is not skipped again");
+    fn ending_a_node_readies_those_that_waited_only_on_it() {
+        let mut graph = graph(&[&[], &[0], &[0, 1], &[0]], Needs::Output);
+        assert_eq!(graph.first(), [0]);
+        assert_eq!(graph.end(0, |_| false).ready, [1, 3]);
+        assert_eq!((graph.end(1, |_| false).ready, graph.left()), (vec![2], 2));
+    }
+
+    #[test]
+    fn a_lost_output_dooms_what_reads_it_once_and_an_end_is_enough_for_the_others() {
+        let mut reads = graph(&[&[], &[], &[0, 1], &[2]], Needs::Output);
+        assert_eq!(reads.end(0, |_| true).doomed, [2]);
+        assert_eq!(reads.end(1, |_| true), Moved::default(), "what is doomed is not doomed again");
+        assert_eq!((reads.end(2, |_| true).doomed, reads.left()), (vec![3], 1));
+        let mut names = graph(&[&[], &[0]], Needs::End);
+        assert_eq!(names.end(0, |_| true), Moved { ready: vec![1], doomed: Vec::new() });
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! What of a conversation may be left out when it no longer fits: whole exchanges,
-//! the oldest first.
+//! The parts of a conversation that may be left out when it no longer fits: whole exchanges, the oldest first.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -47,14 +46,14 @@ impl Conversation {
         count
     }
 
-    /// What may be dropped, piece by piece: what was said before the turn began
-    /// with its answers, and since then each reply with what answers it. Never
-    /// what it was opened with.
+    /// Returns the ranges of messages that may be dropped: from before the conversation was opened each message of the
+    /// user with its answers, since then each reply with the messages that answer it. The message that it was opened
+    /// with is in none of them.
     fn exchanges(&self) -> Vec<Range<usize>> {
         let starts = |(index, message): (usize, &Message)| match message {
             Message::Assistant(_) => index > self.asked_at,
             Message::User { .. } => index < self.asked_at && !self.marks.notes.contains(&index),
-            Message::System { .. } | Message::Tool { .. } => false,
+            Message::System { .. } | Message::Files { .. } | Message::Tool { .. } => false,
         };
         let starts: Vec<usize> =
             self.messages.iter().enumerate().filter(|place| starts(*place)).map(|(index, _)| index).collect();

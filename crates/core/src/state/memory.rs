@@ -81,7 +81,8 @@ impl Memory {
     /// Returns the answer to a call of `memory_read`.
     pub(crate) fn read(&self, args: &Value) -> Outcome {
         let keys = args.get("keys").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let (mut entries, mut missing) = (Vec::new(), Vec::new());
+        let mut entries = Vec::new();
+        let mut missing = Vec::new();
         for key in keys {
             let found = self.seen.get_key_value(key).or_else(|| self.seen.get_key_value(&format!("{SHARED}{key}")));
             match found {
@@ -151,7 +152,8 @@ pub(crate) fn noted(args: &Value, source: &str, at: Millis) -> (String, Entry) {
 
 /// Returns the entry for the end of a subtask: exactly the result that its caller got.
 pub(crate) fn result(title: &str, value: Text, source: &str, at: Millis) -> (String, Entry) {
-    let (title, source) = (Some(title.to_owned()), source.to_owned());
+    let title = Some(title.to_owned());
+    let source = source.to_owned();
     let entry = Entry { kind: "task_result", value, title, description: None, source: source.clone(), created_at: at };
     (format!("task:{source}"), entry)
 }

@@ -1,5 +1,4 @@
-//! Where a run stands: a fold over its events. Only `Run::apply` changes it; the
-//! other rooms read it through methods.
+//! The state of a run: a fold over its events. Only `Run::apply` changes it; the other rooms read it through methods.
 
 pub mod budget;
 pub(crate) mod calls;
@@ -7,7 +6,10 @@ pub(crate) mod chat;
 pub mod conversation;
 pub(crate) mod duty;
 pub(crate) mod ended;
+pub(crate) mod fan;
+pub(crate) mod flow;
 pub mod gate;
+mod gathering;
 pub(crate) mod graph;
 mod history;
 pub(crate) mod inherit;
@@ -17,3 +19,4 @@ pub mod run;
 pub(crate) mod settling;
 pub(crate) mod stopwatch;
 pub(crate) mod unfinished;
+pub(crate) mod waiting;

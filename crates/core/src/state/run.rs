@@ -3,40 +3,39 @@
 //! `next` depends on the runnable work and not on the size of the run. Replaying a log rebuilds exactly the
 //! same value.
 
+mod model_calls;
+mod parts;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::chat;
-use crate::decisions::answer::Completeness;
-use crate::decisions::output;
 use crate::decisions::prompt;
-use crate::event::{AfterFailure, CancelMode, Directive, End, Event, EventKind, Origin};
-use crate::id::{Id, Millis};
-use crate::message::{Reply, Spent, Usage};
+use crate::event::{CancelMode, Directive, End, Event, EventKind};
+use crate::id::{Id, Millis, Place};
+use crate::message::Spent;
 use crate::owner::Owner;
-use crate::requests::catalog::{Belt, ModelInfo, Models, ToolInfo};
+use crate::requests::catalog::{Belt, Models, ToolInfo};
 use crate::requests::dynamic;
-use crate::requests::spec::{OnError, Spec, Task, Workflow};
-use crate::state::budget::{Budget, Claim};
-use crate::state::calls::Slot;
+use crate::requests::spec::{Spec, Task, Workflow};
+use crate::state::budget::{Budget, Claim, Limits};
+use crate::state::calls::CallState;
 use crate::state::conversation::{Conversation, Phase, Used, Want};
 pub(crate) use crate::state::ended::{Ended, How};
+use crate::state::flow::Flow;
 use crate::state::gate::ReviewState;
-use crate::state::graph::Graph;
+use crate::state::gathering::Instance;
 use crate::state::stopwatch::Stopwatch;
+use crate::state::waiting::WaitingFor;
 use crate::text::Text;
+
+pub(in crate::state) use parts::{Halt, Lineage, Reviews, Spending};
 
 /// The state of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub(super) ensemble_id: String,
     pub(super) owner: Owner,
-    /// The source of its first events.
-    pub(super) origin: Option<Origin>,
-    /// The number of its first events that are copies.
-    pub(super) copied: u64,
-    /// Tasks that ended in the run its first events were taken from.
-    pub(super) inherited: BTreeSet<usize>,
+    pub(super) lineage: Lineage,
     pub(super) spec: Arc<Spec>,
     pub(super) models: Models,
     pub(super) belt: Belt,
@@ -46,7 +45,12 @@ pub struct Run {
     pub(super) own: BTreeSet<String>,
     /// The positions of the agents that were handed work, in order.
     pub(super) errands: Vec<usize>,
-    pub(super) graph: Graph,
+    /// The progress of its tasks as a whole.
+    pub(super) flow: Flow,
+    /// The tasks of instances that are done for an item, with their texts filled in.
+    pub(super) made: BTreeMap<Place, Arc<Task>>,
+    /// Instances that are over.
+    pub(super) instances: BTreeMap<Place, Instance>,
     /// Conversations under way, of tasks and subtasks alike: recursion is data.
     pub(super) conversations: BTreeMap<Id, Conversation>,
     /// The conversations that can go on, by the resource they need for it.
@@ -59,19 +63,9 @@ pub struct Run {
     pub(super) failed: usize,
     /// The full results of calls of which models were shown only the beginning.
     pub(super) cut: BTreeMap<String, Text>,
-    /// Reviews, open and decided.
-    pub(super) reviews: Vec<ReviewState>,
-    pub(super) open_reviews: BTreeSet<u32>,
-    /// Whether the run gave up its slot because only reviews are open.
-    pub(super) parked: bool,
+    pub(super) reviews: Reviews,
     pub(super) directives: Vec<Directive>,
-    pub(super) budget: Budget,
-    pub(super) totals: Used,
-    /// The amounts that calls under way may take out of the budget.
-    pub(super) lent: BTreeMap<Id, Claim>,
-    /// The number of calls of which it is not known whether they happened.
-    pub(super) in_doubt: usize,
-    pub(super) unpriced: BTreeSet<String>,
+    pub(super) spending: Spending,
     /// The additional state of a chat's turn.
     pub(super) chat: super::chat::State,
     /// The number of model and tool calls that this epoch's owner has under way.
@@ -85,13 +79,11 @@ pub struct Run {
     /// The number of events applied so far, which is the number of the next one.
     pub(super) events: u64,
     pub(super) clock: Stopwatch,
+    /// The reason why nothing happens, and the time since which it is the reason.
+    pub(super) waits: Option<(WaitingFor, Millis)>,
     /// The alias of the model that every later call goes to.
     pub(super) switched: Option<String>,
-    pub(super) cancel: Option<CancelMode>,
-    pub(super) paused: bool,
-    /// The end that the run winds down to, and how soon; nothing new may begin.
-    pub(super) stop: Option<(End, CancelMode)>,
-    pub(super) end: Option<End>,
+    pub(super) halt: Halt,
 }
 
 /// Conversations by what they need before they can go on.
@@ -126,10 +118,11 @@ impl Run {
         self.events += 1;
         match &event.kind {
             EventKind::RunAccepted { .. } => self.accepted(&event.kind),
-            EventKind::RunAdopted { epoch } => self.adopted(*epoch, before),
+            EventKind::RunAdopted { epoch, .. } => self.adopted(*epoch, before),
             EventKind::RunForked { origin, edited } => self.forked(origin, edited.as_deref()),
             EventKind::RunStarted => self.started_at = Some(event.at),
             EventKind::BeltComposed { task, tools } => self.belt_composed(*task, tools),
+            EventKind::ExpressionEvaluated { of, key, result } => self.flow.evaluated(&self.spec, of, *key, result),
             EventKind::TaskStarted { turn } => self.started(turn),
             EventKind::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
             EventKind::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
@@ -152,11 +145,7 @@ impl Run {
             EventKind::LastRoundBegun { turn } => self.change(turn, Conversation::last_round),
             EventKind::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
             EventKind::ToolDispatched { call, lent } => self.dispatched(call, lent.as_ref()),
-            EventKind::SubtaskStarted { call, title, system, user, tools, schema } => {
-                self.subtask(call, title, tools);
-                schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
-                self.opened_with(call, system, user);
-            }
+            EventKind::SubtaskStarted { .. } => self.subtask_started(&event.kind),
             EventKind::FinishDemanded { turn } => self.change(turn, Conversation::nudge),
             EventKind::DelegationStarted { call, worker, task, system, user } => {
                 self.delegated(call, *worker, task);
@@ -177,16 +166,17 @@ impl Run {
             EventKind::ReviewClosed { review } => self.closed(*review),
             EventKind::TaskCompleted { turn } => self.completed(turn),
             EventKind::TaskFailed { turn, reason, cancelled, .. } => self.task_failed(turn, reason, *cancelled),
-            EventKind::TaskSkipped { turn, reason } => self.skipped(turn, reason),
+            EventKind::TaskSkipped { turn, reason, cause } => self.skipped(turn, reason, *cause),
             EventKind::DirectiveGiven { directive } => self.directives.push(directive.clone()),
             EventKind::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
             EventKind::ModelSwitched { models, .. } => self.model_switched(models),
             EventKind::CancelRequested { mode, .. } => self.cancelled(*mode),
-            EventKind::RunPaused { .. } => self.paused = true,
-            EventKind::RunResumed { .. } => self.paused = false,
+            EventKind::RunPaused { .. } => self.halt.paused = true,
+            EventKind::RunResumed { .. } => self.halt.paused = false,
+            EventKind::BudgetRaised { limits, .. } => self.budget_raised(limits),
             EventKind::BudgetExceeded { .. } => self.over_budget(),
             EventKind::Chat(fact) => self.chat_applied(fact),
-            EventKind::RunEnded { end } => self.end = Some(end.clone()),
+            EventKind::RunEnded { end } => self.halt.end = Some(end.clone()),
         }
         self.derive(event);
     }
@@ -196,6 +186,7 @@ impl Run {
         self.note(event);
         self.park(&event.kind);
         self.set_clock();
+        self.note_wait(event);
     }
 
     /// Starts or stops the clock for working time, which runs while the run works.
@@ -206,25 +197,25 @@ impl Run {
 
     /// Returns true when no event can follow.
     pub fn ended(&self) -> bool {
-        self.end.is_some()
+        self.halt.end.is_some()
     }
 
     /// Returns true when the work under way should be dropped.
     pub fn stopping(&self) -> bool {
-        self.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
+        self.halt.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
     }
 
     fn accepted(&mut self, fact: &EventKind) {
         let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied, owner } = fact else { return };
-        self.copied = *copied;
+        self.lineage.copied = *copied;
         self.owner = owner.clone();
         ensemble_id.clone_into(&mut self.ensemble_id);
         self.spec = spec.clone();
         self.models = models.clone();
         self.belt = belt.clone();
         self.own = belt.keys().cloned().collect();
-        self.graph = Graph::of(spec);
-        self.budget = Budget::new(&spec.limits);
+        self.flow = Flow::of(spec);
+        self.spending.budget = Budget::new(&spec.limits);
         self.accepted_at = self.at;
     }
 
@@ -242,14 +233,13 @@ impl Run {
         for id in ids {
             let claim = self.conversations.get_mut(&id).and_then(Conversation::orphan);
             if let Some(claim) = claim {
-                self.budget.settle(&claim, &claim);
+                self.spending.budget.settle(&claim, &claim);
             }
             self.change(&id, |_turn| {});
         }
     }
 
     fn started(&mut self, id: &Id) {
-        self.graph.start(id.task_index());
         if !self.conversations.contains_key(id) {
             self.open_turn(id);
         }
@@ -258,15 +248,21 @@ impl Run {
         self.change(id, |turn| {
             turn.tools = tools.unwrap_or_default();
             turn.used.started_at = at;
-            turn.phase = Phase::Prompt;
+            if !matches!(turn.phase, Phase::Failing(_)) {
+                turn.phase = Phase::Prompt;
+            }
         });
     }
 
     pub(crate) fn open_turn(&mut self, id: &Id) {
-        let Some(task) = self.spec.tasks.get(id.task_index()) else { return };
+        let spec = self.spec.clone();
+        self.flow.start(&spec, id.site());
+        let unfit = self.make_task(id.site()).err();
+        let Some(task) = spec.tasks.get(id.task_index()) else { return };
         let tools = self.tools_of(id.task_index(), task);
         let turn = Conversation::new(&task.name, id.task_index(), tools, self.at);
         self.conversations.insert(id.clone(), turn);
+        unfit.into_iter().for_each(|failure| self.change(id, |turn| turn.phase = Phase::Failing(failure)));
     }
 
     fn belt_composed(&mut self, task: usize, tools: &[Arc<ToolInfo>]) {
@@ -275,7 +271,7 @@ impl Run {
         self.composed.insert(task, tools.to_vec());
     }
 
-    /// Whether a name is looked up when its task begins.
+    /// Returns whether a name is looked up when its task begins.
     pub(crate) fn is_looked_up(&self, name: &str) -> bool {
         dynamic::is_dynamic(name) && !self.own.contains(name)
     }
@@ -291,36 +287,43 @@ impl Run {
     fn dispatched(&mut self, call: &Id, lent: Option<&Claim>) {
         self.in_flight += 1;
         self.claim_calls(call);
-        self.set(call, Slot::Dispatched);
+        self.set(call, CallState::Dispatched);
         // An amount that a dead owner lent to the same call is still lent.
-        if let Some(lent) = lent.filter(|_| !self.lent.contains_key(call)) {
-            let _fits = self.budget.claim(lent);
-            self.lent.insert(call.clone(), *lent);
+        if let Some(lent) = lent.filter(|_| !self.spending.lent.contains_key(call)) {
+            let _fits = self.spending.budget.claim(lent);
+            self.spending.lent.insert(call.clone(), *lent);
         }
     }
 
     /// Charges the usage that another ensemble reported for a call, up to the amount that the call was lent;
     /// the run does not pay for more than that.
     fn charged(&mut self, call: &Id, spent: &Spent) {
-        let lent = self.lent.remove(call).unwrap_or_default();
+        let lent = self.spending.lent.remove(call).unwrap_or_default();
         let most = |used: u64, lent: u64| if lent == 0 { used } else { used.min(lent) };
         let used = spent.claim();
         let used = Claim { tokens: most(used.tokens, lent.tokens), cost: most(used.cost, lent.cost) };
-        self.budget.settle(&lent, &used);
+        self.spending.budget.settle(&lent, &used);
         if let Some((turn, _)) = call.parent() {
             self.count(&turn, |used| used.absorb(spent));
         }
     }
 
+    fn subtask_started(&mut self, fact: &EventKind) {
+        let EventKind::SubtaskStarted { call, title, system, user, tools, schema } = fact else { return };
+        self.subtask(call, title, tools);
+        schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
+        self.opened_with(call, system, user);
+    }
+
     fn subtask(&mut self, call: &Id, title: &str, tools: &[String]) {
-        let _fits = self.budget.claim_subtask();
+        let _fits = self.spending.budget.claim_subtask();
         self.claim_calls(call);
         let tools = tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
         let (worker, delegations) = self.above(call);
         let mut turn = Conversation::new(title, worker, tools, self.at);
         turn.delegations = delegations;
         turn.memory = self.memory_above(call);
-        self.set(call, Slot::Delegated);
+        self.set(call, CallState::Delegated);
         self.conversations.insert(call.clone(), turn);
     }
 
@@ -347,147 +350,9 @@ impl Run {
         let ended = Ended::of(how, self.at, turn);
         if self.spec.workflow == Workflow::Hierarchical {
             self.outputs.push(turn.worker);
-            self.inherited.remove(&turn.worker);
+            self.lineage.inherited.remove(&turn.worker);
             self.tasks.insert(turn.worker, ended);
         }
-    }
-
-    fn asked(&mut self, id: &Id, model: &str, claim: &Claim) {
-        if self.models.get(model).is_none_or(|model| model.price.is_none()) {
-            self.unpriced.insert(model.to_owned());
-        }
-        let _fits = self.budget.claim_call();
-        self.hold(id, claim);
-        self.change(id, |turn| model.clone_into(&mut turn.asking.model));
-        self.count(id, |used| used.llm_calls += 1);
-    }
-
-    fn retried(&mut self, id: &Id, attempt: u32, claim: &Claim) {
-        self.hold(id, claim);
-        self.change(id, |turn| turn.asking.attempt = attempt);
-    }
-
-    /// Records a model call under way, and the amount set aside for it.
-    fn hold(&mut self, id: &Id, claim: &Claim) {
-        let _fits = self.budget.claim(claim);
-        self.in_flight += 1;
-        self.clear_retry(id);
-        let at = self.at;
-        self.change(id, |turn| (turn.phase, turn.asking.claim, turn.asking.since) = (Phase::Asked, *claim, at));
-    }
-
-    fn clear_retry(&mut self, id: &Id) {
-        if let Some(Conversation { phase: Phase::Backoff { until }, .. }) = self.conversations.get(id) {
-            self.timers.remove(&(*until, Timer::Retry(id.clone())));
-        }
-    }
-
-    /// Begins a conversation; a chat's continues with its history.
-    fn opened_with(&mut self, id: &Id, system: &Text, user: &Text) {
-        let spec = self.spec.clone();
-        let chat = spec.chat.as_ref().filter(|_| self.converses(id));
-        let before = chat.map(chat::Turn::before).unwrap_or_default();
-        self.change(id, |turn| turn.open(system, &before, user));
-    }
-
-    fn replied(
-        &mut self,
-        id: &Id,
-        (reply, completeness): (&Arc<Reply>, Completeness),
-        usage: Option<&Usage>,
-        latency_ms: u64,
-    ) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        let (side_by_side, announces) = (self.spec.limits.parallel_per_turn, self.spec.chat.is_some());
-        self.count(id, |used| used.llm_ms += latency_ms);
-        self.change(id, |turn| {
-            turn.replied(reply, completeness, side_by_side);
-            if let Phase::Calling(calls) = &mut turn.phase
-                && announces
-            {
-                calls.to_announce = calls.len();
-            }
-        });
-        self.counted(id, usage);
-    }
-
-    fn settle(&mut self, id: &Id, used: &Claim) {
-        if let Some(turn) = self.conversations.get(id) {
-            self.budget.settle(&turn.asking.claim, used);
-        }
-    }
-
-    fn counted(&mut self, id: &Id, usage: Option<&Usage>) {
-        let Some(turn) = self.conversations.get(id) else { return };
-        let price = self.models.get(&turn.asking.model).and_then(|model| model.price);
-        let Some(usage) = usage.copied() else { return self.count(id, |used| used.unknown = true) };
-        self.count(id, |used| used.add(&usage, price.as_ref()));
-        self.change(id, |turn| turn.counted(&usage));
-    }
-
-    fn model_failed(&mut self, id: &Id, charged: bool, then: &AfterFailure, reason: &str) {
-        let Some(turn) = self.conversations.get(id).filter(|turn| turn.is_asked()) else { return };
-        let (claim, alias) = (turn.asking.claim, self.alias(id));
-        self.in_flight = self.in_flight.saturating_sub(1);
-        let used = if charged { claim } else { Claim::default() };
-        self.budget.settle(&claim, &used);
-        if let AfterFailure::Retry { at } = then {
-            self.timers.insert((*at, Timer::Retry(id.clone())));
-        }
-        self.change(id, |turn| match then {
-            AfterFailure::Retry { at } => turn.phase = Phase::Backoff { until: *at },
-            // After a switch, the new model is asked without a step down the list of fallbacks.
-            AfterFailure::Fallback { model } => {
-                (turn.asking.fallback, turn.asking.attempt) = (turn.asking.fallback + usize::from(*model != alias), 0);
-                turn.phase = Phase::Ask;
-            }
-            AfterFailure::Shorten => turn.phase = Phase::Ask,
-            AfterFailure::GiveUp => turn.give_up(reason),
-        });
-    }
-
-    fn sent_back(&mut self, id: &Id, violations: &[String]) {
-        let Some(schema) = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.clone()) else {
-            return;
-        };
-        self.change(id, |turn| {
-            turn.schema_failures += 1;
-            turn.tell(prompt::repair(violations, schema.json()));
-            turn.phase = Phase::Ask;
-        });
-    }
-
-    fn completed(&mut self, id: &Id) {
-        let Some(turn) = self.close(id) else { return };
-        let output = turn.output();
-        self.graph.finish(id.task_index());
-        self.outputs.push(id.task_index());
-        let schema = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.as_ref());
-        let parsed = schema.and_then(|schema| output::parse(output.as_str(), schema).ok());
-        let how = How::Completed { output, parsed };
-        self.tasks.insert(id.task_index(), Ended::of(how, self.at, &turn));
-    }
-
-    fn task_failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
-        let turn = self.close(id);
-        let how = if cancelled { How::Cancelled } else { How::Failed { reason: reason.to_owned() } };
-        let ended = turn
-            .map_or_else(|| Ended::without_turn(how.clone(), self.at), |turn| Ended::of(how.clone(), self.at, &turn));
-        self.tasks.insert(id.task_index(), ended);
-        self.graph.fail(id.task_index());
-        self.failed += usize::from(!cancelled);
-        if self.spec.on_error == OnError::FailFast && !cancelled {
-            let name = self.spec.tasks.get(id.task_index()).map_or("", |task| task.name.as_str());
-            let error = format!("task '{name}' failed: {reason}");
-            self.wind_down(End::Failed { error }, CancelMode::AfterTask);
-        }
-    }
-
-    fn skipped(&mut self, id: &Id, reason: &str) {
-        self.close(id);
-        let how = How::Skipped { reason: reason.to_owned() };
-        self.tasks.insert(id.task_index(), Ended::without_turn(how, self.at));
-        self.graph.fail(id.task_index());
     }
 
     fn delivered(&mut self, directive: u32, id: &Id) {
@@ -500,16 +365,6 @@ impl Run {
         });
     }
 
-    fn model_switched(&mut self, models: &[Arc<ModelInfo>]) {
-        self.models.extend(models.iter().map(|model| (model.alias.clone(), model.clone())));
-        self.switched = models.first().map(|model| model.alias.clone());
-        let ids: Vec<Id> = self.conversations.keys().cloned().collect();
-        for id in ids {
-            self.clear_retry(&id);
-            self.change(&id, Conversation::switch);
-        }
-    }
-
     /// Removes a conversation and everything that is indexed for it.
     pub(crate) fn close(&mut self, id: &Id) -> Option<Conversation> {
         self.clear_retry(id);
@@ -517,24 +372,29 @@ impl Run {
         self.conversations.remove(id)
     }
 
+    fn budget_raised(&mut self, limits: &Limits) {
+        self.spec = Arc::new(Spec { limits: *limits, ..(*self.spec).clone() });
+        self.spending.budget.raise(limits);
+    }
+
     fn over_budget(&mut self) {
         self.wind_down(End::Failed { error: "BUDGET_EXCEEDED".to_owned() }, CancelMode::Now);
     }
 
     fn cancelled(&mut self, mode: CancelMode) {
-        self.cancel = self.cancel.max(Some(mode));
+        self.halt.cancel = self.halt.cancel.max(Some(mode));
         self.wind_down(End::Cancelled, mode);
     }
 
     /// Starts winding down. The first reason to stop is kept; of the modes, the strongest.
     pub(crate) fn wind_down(&mut self, end: End, mode: CancelMode) {
-        let (end, held) = self.stop.take().unwrap_or((end, mode));
-        self.stop = Some((end, held.max(mode)));
+        let (end, held) = self.halt.stop.take().unwrap_or((end, mode));
+        self.halt.stop = Some((end, held.max(mode)));
     }
 
     /// Adds to the counters of a conversation and of the whole run.
     pub(crate) fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
-        count(&mut self.totals);
+        count(&mut self.spending.totals);
         if let Some(turn) = self.conversations.get_mut(id) {
             count(&mut turn.used);
         }
@@ -550,7 +410,15 @@ impl Run {
 
     /// Returns the task whose agent works in a conversation.
     pub(crate) fn worker(&self, id: &Id) -> Option<&Task> {
-        self.spec.tasks.get(self.conversations.get(id).map_or(id.task_index(), |turn| turn.worker))
+        let worker = self.conversations.get(id).map_or(id.task_index(), |turn| turn.worker);
+        if worker == id.task_index() { self.task(id) } else { self.spec.tasks.get(worker) }
+    }
+
+    /// Returns the task that a conversation or call belongs to, with its item's texts where it has one.
+    pub(crate) fn task(&self, id: &Id) -> Option<&Task> {
+        let place = id.site();
+        let made = self.made.get(&place).map(|task| &**task);
+        made.or_else(|| self.spec.tasks.get(place.task))
     }
 
     /// Returns the alias of the model that a conversation asks as long as nothing fails.

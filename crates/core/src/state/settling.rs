@@ -8,11 +8,12 @@ use crate::decisions::own_tool::OwnTool;
 use crate::id::Id;
 use crate::message::{Call, Message, Outcome};
 use crate::requests::spec::Spec;
-use crate::state::calls::Slot;
+use crate::state::calls::CallState;
 use crate::state::conversation::{self, Conversation, Phase};
 use crate::state::duty::{self, Duty};
 use crate::state::memory::{self, Memory};
 use crate::state::run::{Run, Timer};
+use crate::text::Text;
 
 impl Run {
     /// Claims the calls of a reply together, when the first is begun.
@@ -20,17 +21,23 @@ impl Run {
         let Some((id, _)) = call.parent() else { return };
         let calls = self.conversations.get(&id).and_then(Conversation::calls);
         if let Some(calls) = calls.filter(|calls| !calls.claimed) {
-            let _fits = self.budget.claim_tools(calls.len() as u64);
+            let _fits = self.spending.budget.claim_tools(calls.len() as u64);
         }
     }
 
     /// Marks a call as no longer under way, and removes its timer.
     fn leave(&mut self, call: &Id) {
         match self.slot(call).map(|(_, slot)| slot.clone()) {
-            Some(Slot::Dispatched) => self.in_flight = self.in_flight.saturating_sub(1),
-            Some(Slot::AtClient { due }) => drop(self.timers.remove(&(due, Timer::Client(call.clone())))),
-            Some(Slot::Waiting | Slot::Orphaned | Slot::Delegated | Slot::Asking | Slot::Approved)
-            | Some(Slot::Heard(_) | Slot::Returned(_))
+            Some(CallState::Dispatched) => self.in_flight = self.in_flight.saturating_sub(1),
+            Some(CallState::AtClient { due }) => drop(self.timers.remove(&(due, Timer::Client(call.clone())))),
+            Some(
+                CallState::Waiting
+                | CallState::Orphaned
+                | CallState::Delegated
+                | CallState::Asking
+                | CallState::Approved,
+            )
+            | Some(CallState::Heard(_) | CallState::Returned(_))
             | None => {}
         }
     }
@@ -38,10 +45,10 @@ impl Run {
     pub(crate) fn returned(&mut self, call: &Id, (outcome, cause): (&Outcome, &Option<Cause>), duration_ms: u64) {
         self.claim_calls(call);
         // Its usage was not reported, so it may have used the whole amount.
-        if let Some(lent) = self.lent.remove(call) {
-            self.budget.settle(&lent, &lent);
+        if let Some(lent) = self.spending.lent.remove(call) {
+            self.spending.budget.settle(&lent, &lent);
         }
-        self.in_doubt += usize::from(matches!(outcome, Outcome::Unknown { .. }));
+        self.spending.in_doubt += usize::from(matches!(outcome, Outcome::Unknown { .. }));
         self.leave(call);
         let child = self.close(call);
         let outcome = match (outcome, &child) {
@@ -63,7 +70,7 @@ impl Run {
                 used.tool_ms += duration_ms;
             });
         }
-        self.set(call, Slot::Returned(outcome));
+        self.set(call, CallState::Returned(outcome));
     }
 
     /// Keeps a drawn graph under its reference, from where it is read.
@@ -73,12 +80,12 @@ impl Run {
         }
     }
 
-    pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &Slot)> {
+    pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &CallState)> {
         let (turn, index) = call.parent()?;
         self.conversations.get(&turn)?.calls()?.get(index)
     }
 
-    pub(crate) fn set(&mut self, call: &Id, slot: Slot) {
+    pub(crate) fn set(&mut self, call: &Id, slot: CallState) {
         let Some((id, index)) = call.parent() else { return };
         let spec = self.spec.clone();
         if let Some(duty) = self.conversations.get(&id).and_then(Conversation::on_duty).cloned() {
@@ -96,7 +103,9 @@ impl Run {
     /// visible, both in the order of the calls.
     fn settle_calls(&mut self, id: &Id, spec: &Spec) {
         let Some(ended) = self.conversations.get(id).and_then(|turn| turn.results(id)) else { return };
-        let (mut results, mut notes) = (Vec::with_capacity(ended.len()), Vec::new());
+        let mut results = Vec::with_capacity(ended.len());
+        let mut notes = Vec::new();
+        let files: Vec<_> = ended.iter().flat_map(|ended| ended.outcome.files()).cloned().collect();
         for conversation::Ended { id: call_id, index, call, outcome } in ended {
             let handle = self.chat.name(&call_id).to_owned();
             let (text, is_error) = output::shown(&outcome, spec, &handle);
@@ -111,11 +120,20 @@ impl Run {
                 let args = serde_json::from_str(call.args.as_str()).unwrap_or_default();
                 notes.push(memory::noted(&args, &handle, self.at));
             }
-            let (provider_id, name) = (call.provider_id, call.tool);
+            let provider_id = call.provider_id;
+            let name = call.tool;
+            let text = match self.chat.edited.get(&call_id) {
+                Some(args) => output::made_with(args.as_str(), &text),
+                None => text,
+            };
             results.push((Message::Tool { call: call_id, provider_id, name, text, is_error }, call.args));
         }
         if self.converses(id) {
             self.note_results(results.iter().map(|(message, _)| message));
+        }
+        // After all results: a provider wants those together.
+        if !files.is_empty() {
+            results.push((Message::Files { files }, Text::default()));
         }
         self.change(id, |turn| {
             notes.into_iter().for_each(|(key, entry)| turn.memory.put(key, entry));
@@ -141,15 +159,16 @@ impl Run {
     }
 
     /// Updates one call of a chore; the last one decides how the task goes on.
-    fn set_chore(&mut self, id: &Id, index: usize, slot: Slot, duty: &Duty) {
-        let spec = self.spec.clone();
-        let Some(task) = spec.tasks.get(id.task_index()) else { return };
+    fn set_chore(&mut self, id: &Id, index: usize, slot: CallState, duty: &Duty) {
+        let Some(task) = self.task(id) else { return };
+        let role = task.agent.role.clone();
+        let description = task.description.clone();
         self.change(id, |turn| {
             let Phase::Calling(calls) = &mut turn.phase else { return };
             calls.set(index, slot);
             let Some(results) = calls.results() else { return };
             let outcomes: Vec<&Outcome> = results.map(|(_, _, outcome)| outcome).collect();
-            let (phase, recalled) = duty::ended(duty, &outcomes, (&task.agent.role, &task.description));
+            let (phase, recalled) = duty::ended(duty, &outcomes, (&role, &description));
             turn.end_duty(duty.chore, phase, recalled);
         });
     }

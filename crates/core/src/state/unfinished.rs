@@ -1,5 +1,4 @@
-//! Replies that are no answer: what a conversation keeps of them, and how it goes
-//! on after one.
+//! Replies that are no complete answer: the parts that a conversation keeps of them, and its next step after one.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use crate::message::{Message, Reply};
 use crate::state::conversation::{Conversation, Phase};
 use crate::text::Text;
 
-/// What can be done about an answer that was cut.
+/// The advice for an answer that was cut.
 const ADVICE: &str = "raise max_output_tokens of the model, or ask for less";
 
 /// The kept parts of replies that were no complete answer.
@@ -18,7 +17,7 @@ const ADVICE: &str = "raise max_output_tokens of the model, or ask for less";
 pub(crate) struct Unfinished {
     /// The text of the parts so far, as they came.
     said: String,
-    /// How often this answer was continued.
+    /// The number of times this answer was continued.
     continued: u32,
     /// The number of times the model was asked again after an empty reply or a cut call.
     blanks: u32,
@@ -30,17 +29,17 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// How often this answer was continued.
+    /// Returns the number of times this answer was continued.
     pub(crate) fn continued(&self) -> u32 {
         self.continued
     }
 
-    /// How often the model was asked again after a blank reply.
+    /// Returns the number of times the model was asked again after an empty reply.
     pub(crate) fn blanks(&self) -> u32 {
         self.blanks
     }
 
-    /// How often the model was asked again after a reply that was cut in a call.
+    /// Returns the number of times the model was asked again after a reply that was cut in a call.
     pub(crate) fn cut_calls(&self) -> u32 {
         self.cut_calls
     }
@@ -82,7 +81,8 @@ impl Conversation {
         match then {
             Sequel::Continue if in_call => {
                 self.unfinished.cut_calls += 1;
-                self.tell(prompt::CALL_CUT);
+                let in_json = self.phase == Phase::Unfinished(Completeness::CutInJson);
+                self.tell(if in_json { prompt::JSON_CUT } else { prompt::CALL_CUT });
                 self.phase = Phase::Ask;
             }
             Sequel::Continue => {
@@ -120,6 +120,9 @@ impl Conversation {
 
     fn why_truncated(&self, in_call: bool) -> String {
         let what = match (in_call, self.unfinished.continued) {
+            (true, _) if self.phase == Phase::Unfinished(Completeness::CutInJson) => {
+                "the answer was cut inside of its JSON at the output limit".to_owned()
+            }
             (true, _) => "the reply was cut inside a tool call at the output limit".to_owned(),
             (false, 0) => "the answer was cut at the output limit".to_owned(),
             (false, times) => {

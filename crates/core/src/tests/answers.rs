@@ -1,15 +1,20 @@
 //! Tests of replies that were cut or are empty.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::chats::{frames, story, subtask_of, turn};
-use super::world::{World, ensemble, reply, task};
+use super::world::{World, catalog, ensemble, reply, task};
 use crate::chat::{self, LIMITS, Mode, Role};
 use crate::decisions::decide::Command;
+use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
 use crate::event::{CancelMode, Decision, Event, EventKind};
 use crate::message::{Message, Part, Reply, Stop};
-use crate::requests::draft::{Draft, Ensemble};
+use crate::requests::catalog::ModelInfo;
+use crate::requests::compile::compile;
+use crate::requests::draft::{Draft, Ensemble, Request};
 use crate::requests::spec::{OnTruncated, ReviewRule};
 use crate::state::budget::Limits;
 use crate::state::run::Run;
@@ -55,7 +60,8 @@ fn a_cut_answer_is_continued_and_its_parts_are_one_answer() {
 fn an_answer_that_three_continuations_do_not_end_fails_and_what_was_said_is_kept() {
     let mut world = ruled(OnTruncated::Continue);
     (0..4).for_each(|part| world.cuts("1", &format!("part {part}. ")));
-    let (task, failed) = (only_task(&world), last(&world, "task_failed"));
+    let task = only_task(&world);
+    let failed = last(&world, "task_failed");
     assert_eq!((world.status(), world.run.budget().llm_calls()), ("FAILED", 4));
     assert!(task["error"].as_str().unwrap().starts_with("OUTPUT_TRUNCATED: "), "{task}");
     let said = "part 0. part 1. part 2. part 3. ";
@@ -73,7 +79,8 @@ fn a_task_may_fail_at_once_or_take_what_was_cut() {
     let mut world = ruled(OnTruncated::Accept);
     world.cuts("1", "half");
     assert_eq!((world.status(), settled(&world)), ("COMPLETED", vec!["answer_truncated accept".to_owned()]));
-    let (task, completed) = (only_task(&world), last(&world, "task_completed"));
+    let task = only_task(&world);
+    let completed = last(&world, "task_completed");
     assert_eq!(
         (&task["output"], &task["truncated"], &completed["truncated"]),
         (&json!("half"), &json!(true), &json!(true))
@@ -90,7 +97,8 @@ fn a_cut_output_that_a_reviewer_rewrites_is_whole() {
     for (decision, truncated) in
         [(Decision::Continue, json!(true)), (Decision::Edit { output: "all".into() }, Value::Null)]
     {
-        let (rule, review) = (OnTruncated::Accept, Some(ReviewRule::Required));
+        let rule = OnTruncated::Accept;
+        let review = Some(ReviewRule::Required);
         let mut world = one(Draft { on_truncated: rule, review, ..task("a", &[]) });
         world.cuts("1", "half");
         world.command(Command::Review { review: 0, decision, by: "me".to_owned() }).unwrap();
@@ -126,6 +134,40 @@ fn a_schema_validates_the_joined_text() {
     world.cuts("1", "{\"n\": ");
     world.answers("1", "7}");
     assert_eq!((world.status(), &only_task(&world)["parsedOutput"]), ("COMPLETED", &json!({ "n": 7 })));
+}
+
+/// Returns a run of one task with a schema, whose model is told it.
+fn told_natively(on_truncated: OnTruncated, schema: Value) -> World {
+    let mut catalog = catalog();
+    let big = ModelInfo { native_schemas: true, ..(*catalog.models[0]).clone() };
+    catalog.models = vec![Arc::new(big), catalog.models[1].clone()];
+    let draft = Draft { on_truncated, output_schema: Some(schema), ..task("a", &[]) };
+    World::of(compile(&ensemble(vec![draft]), Request::default(), &catalog).unwrap())
+}
+
+fn asked_with_schema(world: &World) -> bool {
+    matches!(world.waiting.as_slice(), [Effect::Ask(question)] if question.schema.is_some())
+}
+
+#[test]
+fn json_that_a_provider_was_told_the_schema_of_is_asked_for_again_once_when_it_was_cut() {
+    let object = || json!({ "type": "object", "required": ["n"] });
+    for rule in [OnTruncated::Continue, OnTruncated::Accept] {
+        let mut world = told_natively(rule, object());
+        assert!(asked_with_schema(&world));
+        world.cuts("1", "{\"n\": ");
+        assert!(world.told("1").last().unwrap().contains("inside of its JSON"), "{:?}", world.told("1"));
+        let sent = world.run.conversations()[&"1".into()].messages().clone();
+        assert!(!sent.iter().any(|message| matches!(message, Message::Assistant(_))), "what was cut is not sent back");
+        world.cuts("1", "{\"n\": ");
+        assert_eq!((world.status(), world.run.budget().llm_calls()), ("FAILED", 2));
+        assert!(world.run.error().unwrap().contains("OUTPUT_TRUNCATED"), "{:?}", world.run.error());
+    }
+    let mut world = told_natively(OnTruncated::Continue, object());
+    world.cuts("1", "{\"n\": ");
+    world.answers("1", "{\"n\": 7}");
+    assert_eq!((world.status(), &only_task(&world)["parsedOutput"]), ("COMPLETED", &json!({ "n": 7 })));
+    assert!(!asked_with_schema(&told_natively(OnTruncated::Continue, json!({ "type": "array" }))), "objects only");
 }
 
 #[test]

@@ -162,12 +162,35 @@ fn ids_a_provider_uses_twice_are_told_apart_and_the_tree_knows_its_parents() {
 }
 
 #[test]
+fn a_program_is_offered_unlisted_and_asked_about_in_auto_too_unless_the_file_lists_its_class() {
+    let mut catalog = tools();
+    let program = ToolInfo::new("run_command", "");
+    catalog.tools.push(Arc::new(ToolInfo { permission: Permission::Execute, effect: EffectClass::Once, ..program }));
+    let called = |rules: &Rules| {
+        let turn = chat::Turn {
+            thread: "t".to_owned(),
+            content: "hello".into(),
+            mode: Mode::Auto,
+            approval_timeout_ms: 600_000,
+            ..Default::default()
+        };
+        let mut world = World::of(chat::compile(Order { turn, ..Order::default() }, rules, &catalog).unwrap());
+        world.calls("1", &[("run_command", r#"{"input":"x"}"#)]);
+        (world.places().len(), world.run.pending_approvals("turn-1").len())
+    };
+    let unlisted = rules(Mode::Auto, LIMITS);
+    assert_eq!(called(&unlisted), (0, 1), "a person is asked");
+    let classes = vec![Permission::Safe, Permission::Execute];
+    assert_eq!(called(&Rules { classes, ..unlisted }), (1, 0), "the file has allowed it");
+}
+
+#[test]
 fn effects_outside_the_workspace_wait_for_a_person_and_the_first_answer_holds() {
     let mut world = turn(Mode::Default, LIMITS);
     world.calls("1", &[("pay", r#"{"n":1}"#), ("look", "{}"), ("write", r#"{"input":"x"}"#)]);
     assert_eq!(world.places(), ["1.0.1", "1.0.2"], "reads and what stays in the workspace need no question");
     let answer = |world: &mut World, answer| {
-        world.command(Command::Chat(Ask::Approve { approval: 0, answer, by: "me".to_owned() }))
+        world.command(Command::Chat(Ask::Approve { approval: 0, answer, by: "me".to_owned(), args: None }))
     };
     let asked = json!(world.run.pending_approvals("turn-1"));
     assert_eq!(
@@ -191,7 +214,7 @@ fn effects_outside_the_workspace_wait_for_a_person_and_the_first_answer_holds() 
 fn a_denied_or_forgotten_question_is_an_answer_to_the_model() {
     let mut world = turn(Mode::Default, LIMITS);
     world.calls("1", &[("pay", "{}"), ("pay", r#"{"n":2}"#)]);
-    let deny = Ask::Approve { approval: 0, answer: Answer::Deny, by: "me".to_owned() };
+    let deny = Ask::Approve { approval: 0, answer: Answer::Deny, by: "me".to_owned(), args: None };
     world.command(Command::Chat(deny)).unwrap();
     world.pass(600_000);
     let told = world.results("1");
@@ -433,7 +456,8 @@ fn shape(node: &Value) -> String {
 /// Checks that each announced call starts once and ends once, and that the turn is closed once with nothing
 /// after it.
 fn is_whole(world: &World) {
-    let (mut open, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let mut open = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let frames = frames(world);
     for frame in &frames {
         let id = frame["tool_call_id"].to_string();

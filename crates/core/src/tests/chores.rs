@@ -21,7 +21,7 @@ fn guarded() -> Draft {
 fn a_task_can_be_done_by_a_tool_without_any_model() {
     let handled = |name: &str, context: &[&str]| Draft { handler: Some("put".to_owned()), ..task(name, context) };
     let chain = Ensemble {
-        inputs: [("x".to_owned(), "1".to_owned())].into(),
+        inputs: [("x".to_owned(), "1".into())].into(),
         ..ensemble(vec![handled("a", &[]), handled("b", &["a"])])
     };
     let mut world = World::new(&chain);

@@ -7,7 +7,7 @@ use super::world::{World, catalog, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
-use crate::event::{Event, EventKind, Origin};
+use crate::event::{Adoption, Event, EventKind, Origin};
 use crate::id::Millis;
 use crate::shown::trace::trace;
 use crate::state::run::Run;
@@ -29,7 +29,8 @@ fn begun() -> World {
 }
 
 fn forked(world: &World, keep: Keep) -> Vec<Event> {
-    let (edits, catalog) = (Edits::default(), catalog());
+    let edits = Edits::default();
+    let catalog = catalog();
     let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
     fork::fork(("run-0", &world.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), world.now)
         .unwrap()
@@ -39,7 +40,7 @@ fn forked(world: &World, keep: Keep) -> Vec<Event> {
 /// Runs the fork to its end.
 fn done(mut world: World, events: Vec<Event>) -> World {
     world.start_over(events);
-    world.command(Command::Adopt).unwrap();
+    world.command(Command::Adopt(Adoption::default())).unwrap();
     world.pass(OWN_MS);
     while let Some(place) = world.places().first().map(|place| (*place).to_owned()) {
         if place.contains('.') { world.returns(&place, "x") } else { world.answers(&place, "second") }
@@ -60,7 +61,8 @@ fn frames(world: &World) -> Vec<Value> {
 #[test]
 fn a_fork_counts_only_what_it_did_itself() {
     let before = begun();
-    let (events, at) = (forked(&before, Keep::Before(None)), before.now);
+    let events = forked(&before, Keep::Before(None));
+    let at = before.now;
     let copied = events.len() - 1;
     let world = done(before, events);
     let detail = json!(world.run.detail("run-1"));
@@ -87,7 +89,8 @@ fn a_fork_counts_only_what_it_did_itself() {
 #[test]
 fn the_trace_of_a_fork_begins_with_it_and_marks_what_came_before() {
     let before = begun();
-    let (events, at) = (forked(&before, Keep::Before(None)), before.now);
+    let events = forked(&before, Keep::Before(None));
+    let at = before.now;
     let world = done(before, events);
     let trace = trace(&world.log);
     assert_eq!((&trace["startedAt"], &trace["totalDuration"]), (&json!(iso(at)), &json!(iso_span(OWN_MS))));
@@ -134,7 +137,9 @@ fn a_fork_can_begin_where_a_task_began() {
     };
     assert_eq!(origin, &Origin::Fork { run: "run-0".to_owned(), seq: events.len() as u64 - 1 });
     let refused = |task: &str, world: &World| {
-        let (edits, catalog, keep) = (Edits::default(), catalog(), Keep::BeforeTask(task.to_owned()));
+        let edits = Edits::default();
+        let catalog = catalog();
+        let keep = Keep::BeforeTask(task.to_owned());
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
         fork::fork(("run-0", &world.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), world.now)
             .unwrap_err()

@@ -15,6 +15,7 @@ const RUNS: &[&str] = &[
     r#"{"inputs":{"topic":"bees","year":2026},"tags":{"team":"red"},"options":{"verbose":true,"captureMode":"FULL","maxToolOutputLength":10,"toolLogTruncateLength":5,"workflow":"PARALLEL"},"model":"small","dryRun":true}"#,
     r#"{"tasks":[{"description":"{a}{a}{a}{b}{{a}}","agent":{"role":"{b}","goal":"{a}"}}],"inputs":{"a":"xxxxxxxxxxxxxxxx","b":"y"}}"#,
     r#"{"taskOverrides":{"a":{"description":"Do {topic}","model":"small","tools":{"add":["look"],"remove":["pay"]},"maxIterations":3,"outputSchema":{"type":"object"},"additionalContext":"x"}}}"#,
+    r#"{"tasks":[{"name":"a","description":"Do {item.x} {index}","forEach":"inputs.list.filter(x, x.ok)","maxItems":5,"maxParallel":2},{"name":"b","description":"y","when":"outputs.a.size() > 1 && has(inputs.z)"}],"groups":[{"name":"g","tasks":["b"],"repeatUntil":"outputs['b'] == 'ok' || round > 2","maxRounds":3,"onMaxRounds":"accept"}],"inputs":{"list":[{"ok":true,"x":[1,null]}]}}"#,
     r##"{"tasks":[{"name":"a","description":"Find {topic=bees}","tools":["look"],"agent":{"role":"R","goal":"g"}},{"name":"b","description":"Write","context":["$a","$0"],"outputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"integer"}}},"review":"required"}],"inputs":{"topic":"x"}}"##,
 ];
 const EDITS: &[&str] = &[
@@ -49,7 +50,8 @@ fn told<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) {
 
 #[test]
 fn made_up_submissions_are_refused_with_words_or_taken_whole() {
-    let (ensemble, catalog) = (ensemble(vec![task("a", &[]), task("b", &["a"])]), catalog());
+    let ensemble = ensemble(vec![task("a", &[]), task("b", &["a"])]);
+    let catalog = catalog();
     json(RUNS, |json| match submission::read(json, &ensemble, &catalog) {
         Ok(submission::Submission::Run(taken) | submission::Submission::DryRun(taken)) => {
             assert!(!taken.spec.tasks.is_empty());
@@ -76,7 +78,8 @@ fn made_up_schemas_are_refused_with_words_or_judge_anything() {
 
 #[test]
 fn made_up_workflows_are_refused_with_words_or_become_requests() {
-    let (ensemble, catalog) = (ensemble(Vec::new()), catalog());
+    let ensemble = ensemble(Vec::new());
+    let catalog = catalog();
     json(WORKFLOWS, |json| match Document::read(json, &ensemble, &catalog) {
         Ok((document, _warnings)) => {
             let request = document.request(&Value::Object(Default::default())).unwrap();

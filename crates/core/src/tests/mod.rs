@@ -4,6 +4,9 @@
 
 mod answers;
 mod behaviour;
+mod branch_properties;
+mod branches;
+mod changed;
 mod chats;
 mod chores;
 mod described;

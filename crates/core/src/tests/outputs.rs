@@ -10,7 +10,8 @@ use crate::requests::draft::Draft;
 
 /// Returns `output` and `parsedOutput` of the detail, which must equal those of the result.
 fn output(world: &World) -> (Value, Option<Value>) {
-    let (detail, result) = (json!(world.run.detail("r")), json!(world.run.result("r")));
+    let detail = json!(world.run.detail("r"));
+    let result = json!(world.run.result("r"));
     let said = |value: &Value| (value.get("output").cloned().unwrap(), value.get("parsedOutput").cloned());
     assert_eq!(said(&detail), said(&result));
     said(&detail)

@@ -13,7 +13,7 @@ use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
 use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{CancelMode, ChangeType, Decision, Directive, EventKind, FileChange, Priority};
+use crate::event::{Adoption, CancelMode, ChangeType, Decision, Directive, EventKind, FileChange, Priority};
 use crate::id::Id;
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Stop, Usage};
 use crate::requests::agent::Agent;
@@ -21,7 +21,7 @@ use crate::requests::catalog::ToolInfo;
 use crate::requests::draft::{Draft, Ensemble};
 use crate::requests::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::shown::span::{RUN, Span};
-use crate::state::budget::{Budget, Limits};
+use crate::state::budget::{Budget, Limits, Raise};
 
 /// The number of cases each property is tried with.
 const CASES: u32 = 1500;
@@ -48,6 +48,7 @@ const FACTS: &[&str] = &[
     "run_forked",
     "run_started",
     "belt_composed",
+    "expression_evaluated",
     "task_started",
     "prompt_built",
     "chore_begun",
@@ -85,6 +86,7 @@ const FACTS: &[&str] = &[
     "cancel_requested",
     "run_paused",
     "run_resumed",
+    "budget_raised",
     "budget_exceeded",
     "run_ended",
 ];
@@ -120,7 +122,11 @@ fn everything(on_error: OnError) -> Ensemble {
             agent: Some(delegating("Check")),
             ..task("b", &[])
         },
-        Draft { agent: Some(delegating("Plan")), ..task("c", &["a", "b"]) },
+        Draft {
+            agent: Some(delegating("Plan")),
+            when: Some("outputs.a != null && outputs.b != null".to_owned()),
+            ..task("c", &["a", "b"])
+        },
     ];
     let on_timeout = Some(OnTimeout::Continue);
     let review = Review { policy: ReviewPolicy::AfterLastTask, timeout_ms: 5_000, on_timeout };
@@ -153,6 +159,12 @@ impl World {
                 self.grants.slot = choice % 64 > 24;
                 return self.settle();
             }
+            29 => {
+                // Only the clock: how much may be used is asserted at the end.
+                let wall_clock_ms = Some(self.run.spec().limits.wall_clock_ms + 1);
+                Command::RaiseBudget { raise: Raise { wall_clock_ms, ..Raise::default() }, by: me() }
+            }
+            28 => Command::GiveUpCall { task: by.is_multiple_of(2).then(|| "a".to_owned()), by: me() },
             _ => return self.finish_one(by),
         };
         let _refused = self.command(command);
@@ -160,7 +172,8 @@ impl World {
 
     /// Continues with a run made of this one's record.
     fn fork(&mut self, keep: Keep) {
-        let (edits, catalog) = (Edits::default(), super::world::catalog());
+        let edits = Edits::default();
+        let catalog = super::world::catalog();
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
         let forked =
             fork::fork(("run-1", &self.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), self.now)
@@ -170,18 +183,19 @@ impl World {
         let count = |fact: fn(&EventKind) -> bool| self.log.iter().filter(|event| fact(&event.kind)).count();
         assert_eq!(self.run.budget(), &Budget::new(&LIMITS), "what is kept is not paid for again");
         assert!(count(|fact| matches!(fact, EventKind::RunAccepted { .. })) == 1);
-        self.command(Command::Adopt).unwrap();
+        self.command(Command::Adopt(Adoption::default())).unwrap();
     }
 
     fn approve(&self, by: u16) -> Command {
-        let (approval, me) = (self.run.chat().open.iter().next().copied().unwrap_or(0), "me".to_owned());
+        let approval = self.run.chat().open.iter().next().copied().unwrap_or(0);
+        let me = "me".to_owned();
         Command::Chat(match by % 8 {
             0 => chat::Command::SetMode { mode: Mode::Auto, by: me },
             1 => chat::Command::SetMode { mode: Mode::Plan, by: me },
-            2 | 3 => chat::Command::Approve { approval, answer: Answer::Deny, by: me },
-            4 => chat::Command::Approve { approval, answer: Answer::AllowForChat, by: me },
+            2 | 3 => chat::Command::Approve { approval, answer: Answer::Deny, by: me, args: None },
+            4 => chat::Command::Approve { approval, answer: Answer::AllowForChat, by: me, args: None },
             5 => chat::Command::Returned { call: "call_0".to_owned(), result: "ok".into(), is_error: false },
-            _ => chat::Command::Approve { approval, answer: Answer::Allow, by: me },
+            _ => chat::Command::Approve { approval, answer: Answer::Allow, by: me, args: None },
         })
     }
 
@@ -282,12 +296,14 @@ fn report(effect: &Effect, by: u16) -> Report {
     let stop = if by % 13 == 5 { Stop::Length } else { Stop::End };
     match effect {
         Effect::Call { id, tool, .. } if by.is_multiple_of(3) => {
-            let (outcome, changes) = (Outcome::failed("no"), changes(by));
-            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by), changes }
+            let outcome = Outcome::failed("no");
+            let changes = changes(by);
+            Report::Returned { call: id.clone(), outcome, cause: None, duration_ms: 1, spent: spent(tool, by), changes }
         }
         Effect::Call { id, tool, .. } => {
-            let (outcome, changes) = (Outcome::answer("yes ".repeat(100)), changes(by));
-            Report::Returned { call: id.clone(), outcome, duration_ms: 1, spent: spent(tool, by), changes }
+            let outcome = Outcome::answer("yes ".repeat(100));
+            let changes = changes(by);
+            Report::Returned { call: id.clone(), outcome, cause: None, duration_ms: 1, spent: spent(tool, by), changes }
         }
         Effect::Ask(question) if by % 17 == 3 => {
             let kind = [FailureKind::Overloaded, FailureKind::Overflow, FailureKind::Refused][usize::from(by / 17 % 3)];
@@ -311,7 +327,8 @@ fn report(effect: &Effect, by: u16) -> Report {
 
 /// Checks the invariants of every log.
 pub(super) fn check(world: &World) {
-    let (mut open, mut last) = (BTreeSet::new(), 0);
+    let mut open = BTreeSet::new();
+    let mut last = 0;
     for event in &world.log {
         assert!(event.at >= last, "time never goes back");
         last = event.at;
@@ -413,7 +430,8 @@ fn every_history_replays_stays_within_limits_pays_once_and_ends_and_all_facts_oc
 fn in_order(order: &[usize]) -> (Vec<Vec<String>>, serde_json::Value) {
     let drafts = vec![task("a", &[]), task("b", &["a"]), task("c", &["a"]), task("d", &["b", "c"])];
     let mut world = World::new(&ensemble(drafts));
-    let (mut order, mut heard) = (order.iter().cycle(), BTreeMap::new());
+    let mut order = order.iter().cycle();
+    let mut heard = BTreeMap::new();
     while !world.run.ended() {
         world.waiting.sort_by(|a, b| a.id().cmp(b.id()));
         let pick = order.next().copied().unwrap_or(0) % world.waiting.len();

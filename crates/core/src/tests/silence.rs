@@ -34,7 +34,8 @@ fn decide(world: &mut World, decision: Decision) {
 /// Returns the announced time in milliseconds, and the action at its end.
 fn announced(world: &World) -> (u64, Option<String>) {
     let review = serde_json::json!(world.run.pending_reviews("r").remove(0));
-    let (timeout, then) = (review["timeoutMs"].as_u64().unwrap(), review["onTimeout"].as_str().map(str::to_owned));
+    let timeout = review["timeoutMs"].as_u64().unwrap();
+    let then = review["onTimeout"].as_str().map(str::to_owned);
     assert_eq!(review.get("expiresAt").is_some(), timeout > 0, "{review}");
     (timeout, then)
 }
@@ -88,7 +89,8 @@ fn a_request_can_say_what_silence_means_and_a_fork_keeps_it() {
         let ensemble = Ensemble { review, ..ensemble(vec![required("a"), task("b", &[])]) };
         crate::requests::compile::compile(&ensemble, request, &super::world::catalog()).unwrap()
     };
-    let (fail, on) = (Some(OnTimeout::Fail), Some(OnTimeout::Continue));
+    let fail = Some(OnTimeout::Fail);
+    let on = Some(OnTimeout::Continue);
     let cases = [(None, None, None), (None, on, on), (fail, None, fail), (fail, on, on)];
     for (written, asked, expected) in cases {
         assert_eq!(of(written, asked).spec.review.on_timeout, expected, "{written:?}, {asked:?}");

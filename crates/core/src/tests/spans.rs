@@ -105,7 +105,7 @@ fn what_was_said_is_told_on_request_and_cut_where_it_is_long() {
             |value: Attribute| if let Attribute::Content(text) = value { json(&text) } else { panic!("{value:?}") };
         told.into_iter().map(|(name, told)| (name, value(told))).collect()
     };
-    let outcome = Outcome::Answer { text: "a wall".into(), data: None };
+    let outcome = Outcome::answer("a wall");
     let returned = EventKind::ToolReturned { call: "1.0.0".into(), outcome, duration_ms: 1, cause: None };
     let called = content(&world, returned);
     assert_eq!(called["gen_ai.tool.call.arguments"], json!({ "n": 1 }));

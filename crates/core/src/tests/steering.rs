@@ -4,12 +4,13 @@ use serde_json::json;
 
 use super::world::{World, compiled, ensemble, task};
 use crate::decisions::decide::{Command, Refused};
-use crate::event::{CancelMode, Decision, Directive, End, Exit, Priority};
+use crate::event::{Adoption, CancelMode, Decision, Directive, End, Exit, Priority};
 use crate::message::FailureKind;
 use crate::requests::draft::{Draft, Ensemble};
 use crate::requests::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::schema::Schema;
 use crate::shown::view::WaitingFor;
+use crate::state::budget::{Limits, Raise};
 use crate::state::gate::ReviewOutcome;
 use crate::status::Status;
 
@@ -56,7 +57,7 @@ fn a_run_that_processes_died_over_is_ended_without_looking_at_what_it_holds() {
     let mut world = World::of(compiled);
     world.calls("1", &[("pay", "{}"), ("look", "{}")]);
     world.crash();
-    world.command(Command::Poison).unwrap();
+    world.command(Command::Poison(Adoption::default())).unwrap();
     assert_eq!(world.run.end(), Some(&End::Failed { error: "POISONED".to_owned() }));
     assert_eq!(statuses(&world), ["FAILED", "SKIPPED"]);
     assert_eq!(json!(world.run.detail("r"))["error"], "POISONED");
@@ -106,8 +107,13 @@ fn a_paused_run_begins_nothing_and_goes_on_where_it_was() {
     world.calls("1", &[("look", "{}")]);
     assert_eq!(world.places(), [""; 0]);
     assert_eq!(world.run.waiting_for(), Some(WaitingFor::Resume));
+    let since = world.run.waiting_since();
+    assert_eq!(since, Some(world.now));
+    world.pass(60_000);
+    world.command(directive("be brief", None, Priority::Normal, None)).unwrap();
     world.crash();
     assert_eq!(world.places(), [""; 0], "a restart does not resume it");
+    assert_eq!(world.run.waiting_since(), since, "neither what it is told nor a restart begins the wait anew");
     world.command(Command::Resume { by: "me".to_owned() }).unwrap();
     assert_eq!(world.places(), ["1.0.0"]);
     world.command(Command::Pause { by: "me".to_owned() }).unwrap();
@@ -168,9 +174,59 @@ fn when_the_model_that_was_switched_away_from_fails_the_other_one_is_asked_at_on
     assert_eq!(asked(&backing_off), ("small".to_owned(), 0));
 }
 
+#[test]
+fn a_call_that_is_given_up_is_not_tried_again_and_what_follows_it_is_asked() {
+    let give_up = |task: Option<&str>| Command::GiveUpCall { task: task.map(str::to_owned), by: "ann".to_owned() };
+    let asked = |world: &World| match &world.waiting[..] {
+        [crate::decisions::next::Effect::Ask(question)] => question.model.clone(),
+        other => panic!("{other:?}"),
+    };
+    let mut under_way = two();
+    let unknown = under_way.command(give_up(Some("nobody")));
+    assert!(matches!(unknown, Err(Refused::NoTarget { .. })), "{unknown:?}");
+    assert_eq!(under_way.command(give_up(Some("b"))), Err(Refused::Stale), "b waits for a");
+    let small = super::world::catalog().models[1].clone();
+    under_way.command(Command::SwitchModel { models: vec![small], by: "ann".to_owned() }).unwrap();
+    under_way.command(give_up(Some("a"))).unwrap();
+    assert_eq!(asked(&under_way), "small", "the model that was switched to is asked at once");
+    under_way.command(give_up(None)).unwrap();
+    assert_eq!(under_way.status(), "FAILED");
+    assert!(json!(under_way.run.detail("r"))["tasks"][0].to_string().contains("given up by ann"));
+
+    let mut backing_off = two();
+    backing_off.fails("1", FailureKind::Overloaded);
+    assert!(backing_off.waiting.is_empty());
+    backing_off.command(give_up(None)).unwrap();
+    assert_eq!(asked(&backing_off), "small", "its fallback");
+}
+
+#[test]
+fn a_raised_budget_lets_a_run_go_on_where_it_would_have_ended() {
+    let limits = Limits { llm_calls: 1, ..Limits::default() };
+    let drafts = || vec![task("a", &[]), task("b", &[])];
+    let mut ended = World::new(&Ensemble { limits, ..ensemble(drafts()) });
+    ended.answers("1", "one");
+    assert_eq!(json!(ended.run.detail("r"))["error"], "BUDGET_EXCEEDED");
+    let raise = |calls| Command::RaiseBudget {
+        raise: Raise { llm_calls: Some(calls), ..Raise::default() },
+        by: "ann".to_owned(),
+    };
+    let mut world = World::new(&Ensemble { limits, ..ensemble(drafts()) });
+    let lower = world.command(raise(1)).unwrap_err();
+    assert_eq!(lower.to_string(), "maxTotalLlmCalls must be more than 1, the limit there is");
+    // The call that a restart cuts off counts, too.
+    world.command(raise(3)).unwrap();
+    assert_eq!(world.kinds(world.log.len() - 1), ["budget_raised"]);
+    assert_eq!(json!(world.run.detail("r"))["limits"]["maxTotalLlmCalls"], 3);
+    world.crash();
+    world.answers("1", "one");
+    assert_eq!(world.places(), ["2"], "also after a restart");
+}
+
 fn directive(content: &str, target: Option<&str>, priority: Priority, ttl: Option<u64>) -> Command {
     let target = target.map(str::to_owned);
-    let (from, expires_at) = ("ann".to_owned(), ttl.map(|ttl| 1000 + ttl));
+    let from = "ann".to_owned();
+    let expires_at = ttl.map(|ttl| 1000 + ttl);
     Command::Direct {
         directive: Directive {
             target,

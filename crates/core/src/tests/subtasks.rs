@@ -151,7 +151,8 @@ fn siblings(first: &str, second: &str) -> Vec<String> {
 
 #[test]
 fn siblings_do_not_see_each_other_and_their_parent_sees_them_in_the_order_asked() {
-    let (one, two) = (siblings("1.0.0", "1.0.1"), siblings("1.0.1", "1.0.0"));
+    let one = siblings("1.0.0", "1.0.1");
+    let two = siblings("1.0.1", "1.0.0");
     assert_eq!(one, two, "who was faster changes nothing");
     let read: Value = serde_json::from_str(&one[2]).unwrap();
     assert_eq!(read["entries"][0]["value"], json!("1.0.1"), "the later call of the reply wins");

@@ -10,6 +10,7 @@ use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Reason, Rul
 use crate::decisions::decide::Command;
 use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
+use crate::event::Adoption;
 use crate::message::{Message, Outcome};
 use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::requests::compile::Catalog;
@@ -51,7 +52,7 @@ fn turn(mode: Mode, content: &str) -> World {
     turn_of(chat::Turn { content: content.into(), ..chat::Turn::default() }, &rules(mode, LIMITS))
 }
 
-/// A turn that has read `secret.env`.
+/// Creates a turn that has read `secret.env`.
 fn tainted(mode: Mode, content: &str) -> World {
     let mut world = turn(mode, content);
     world.calls("1", &[("read_file", r#"{"path":"secret.env"}"#)]);
@@ -60,7 +61,7 @@ fn tainted(mode: Mode, content: &str) -> World {
 }
 
 fn answer(world: &mut World, approval: u32, answer: Answer) {
-    world.command(Command::Chat(Ask::Approve { approval, answer, by: "me".to_owned() })).unwrap();
+    world.command(Command::Chat(Ask::Approve { approval, answer, by: "me".to_owned(), args: None })).unwrap();
 }
 
 fn asked(world: &World) -> Vec<Value> {
@@ -203,7 +204,7 @@ fn a_file_that_prompts_are_built_from_is_asked_about_in_chats_even_in_auto_and_r
         assert_eq!((world.places(), world.run.grants().len()), (vec!["1.0.1", "1.0.0"], 0), "no grant covers it");
         let may = |effect: &Effect| matches!(effect, Effect::Call { terms, .. } if terms.may_instruct);
         assert_eq!(world.waiting.iter().map(may).collect::<Vec<_>>(), [false, true]);
-        auto = Command::Adopt;
+        auto = Command::Adopt(Adoption::default());
         world.waiting.clear();
         world.command(auto).unwrap();
         assert_eq!(world.waiting.iter().filter(|effect| may(effect)).count(), 1, "the next process knows it, too");

@@ -126,7 +126,8 @@ fn a_manager_that_hands_out_too_much_is_told_to_finish_with_what_it_has() {
         max_delegations_per_agent: own,
         ..team()
     };
-    let (waiter, cook) = (errand("Waiter"), errand("Cook"));
+    let waiter = errand("Waiter");
+    let cook = errand("Cook");
     let calls = [
         ("delegateTask", waiter.as_str()),
         ("delegateTask", &waiter),

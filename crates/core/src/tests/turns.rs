@@ -91,7 +91,7 @@ fn a_subtask_takes_no_arguments_it_does_not_have() {
 fn whoever_allows_a_tool_for_the_thread_is_not_asked_about_it_again() {
     let mut world = turn(Mode::Default, LIMITS);
     world.calls("1", &[("pay", r#"{"n":1}"#), ("pay", r#"{"n":2}"#), ("put", "{}")]);
-    let allow = Ask::Approve { approval: 1, answer: Answer::AllowForChat, by: "me".to_owned() };
+    let allow = Ask::Approve { approval: 1, answer: Answer::AllowForChat, by: "me".to_owned(), args: None };
     world.command(Command::Chat(allow)).unwrap();
     assert_eq!(world.places(), ["1.0.0", "1.0.1"]);
     let open = world.run.pending_approvals("turn-1");

@@ -9,11 +9,11 @@ use serde_json::json;
 use crate::decisions::decide::{Command, Refused, Report};
 use crate::decisions::next::{Effect, Grants};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Event, EventKind};
+use crate::event::{Adoption, Event, EventKind};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
 use crate::owner::Owner;
-use crate::requests::catalog::{EffectClass, ModelInfo, Price, ToolInfo};
+use crate::requests::catalog::{EffectClass, ModelInfo, Price, SavedWorkflows, ToolInfo};
 use crate::requests::compile::{Catalog, Compiled, compile};
 use crate::requests::draft::{Draft, Ensemble, Request};
 use crate::requests::dynamic::NETWORK;
@@ -72,6 +72,7 @@ pub(super) fn catalog() -> Catalog {
         .map(Arc::new)
         .collect(),
         providers: vec![NETWORK.to_owned()],
+        workflows: SavedWorkflows::default(),
     }
 }
 
@@ -89,7 +90,8 @@ fn put_back(stored: &mut Event, event: &Event) {
 /// once, `kitchen.look` reads, and both spend the run's money.
 pub(super) fn shared() -> BTreeMap<String, Vec<Arc<ToolInfo>>> {
     let tool = |name: &str, effect| Arc::new(ToolInfo { effect, charged: true, ..ToolInfo::new(name, "a tool") });
-    let (cook, look) = (tool("kitchen.cook", EffectClass::Once), tool("kitchen.look", EffectClass::Read));
+    let cook = tool("kitchen.cook", EffectClass::Once);
+    let look = tool("kitchen.look", EffectClass::Read);
     BTreeMap::from([("kitchen.cook".to_owned(), vec![cook]), ("network:#food".to_owned(), vec![look])])
 }
 
@@ -152,7 +154,7 @@ impl World {
             owner,
         };
         world.take(Event { at: world.now, kind: fact });
-        world.command(Command::Adopt).unwrap();
+        world.command(Command::Adopt(Adoption::default())).unwrap();
         world
     }
 
@@ -170,7 +172,11 @@ impl World {
     }
 
     pub(super) fn command(&mut self, command: Command) -> Result<(), Refused> {
+        let gives_up = matches!(command, Command::GiveUpCall { .. });
         for event in self.run.decide(command, self.now)? {
+            if gives_up && let Some(place) = event.kind.place() {
+                self.waiting.retain(|effect| effect.id() != place);
+            }
             self.take(event);
         }
         self.settle();
@@ -227,7 +233,7 @@ impl World {
     /// Lets the owner die and another one take over.
     pub(super) fn crash(&mut self) {
         self.waiting.clear();
-        self.command(Command::Adopt).unwrap();
+        self.command(Command::Adopt(Adoption::default())).unwrap();
     }
 
     /// Lets time pass.
@@ -291,6 +297,7 @@ impl World {
         self.command(Command::Report(Report::Returned {
             call: call.into(),
             outcome,
+            cause: None,
             duration_ms: 1,
             spent: None,
             changes: Vec::new(),
@@ -336,7 +343,9 @@ impl World {
 
 pub(super) fn reply(text: &str, calls: &[(&str, &str)]) -> Reply {
     let call = |(index, (tool, args)): (usize, &(&str, &str))| {
-        let (provider_id, tool, args) = (format!("call_{index}"), (*tool).to_owned(), (*args).into());
+        let provider_id = format!("call_{index}");
+        let tool = (*tool).to_owned();
+        let args = (*args).into();
         Part::Call(Call { provider_id, tool, args, native: None })
     };
     let text = (!text.is_empty()).then(|| Part::Text { text: text.into(), native: None });

@@ -148,7 +148,8 @@ async fn redirects_are_followed_within_the_site_and_named_when_they_leave_it() {
     let names = Script::default().leads("site.example", &[&["127.0.0.1"]]);
     let outbound = outbound(near(), names);
     let fetch = |path: &str| {
-        let (outbound, url) = (outbound.clone(), format!("http://site.example:{}{path}", site.port));
+        let outbound = outbound.clone();
+        let url = format!("http://site.example:{}{path}", site.port);
         async move { outbound.get(&url).await.map(|response| response.url().to_string()).map_err(|error| error.to_string()) }
     };
     for (path, part) in [

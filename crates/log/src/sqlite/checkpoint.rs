@@ -1,6 +1,6 @@
 //! The decision when the write-ahead log is moved into the file. A reader of an older
 //! state keeps the log from being emptied, and looking through a long one takes time:
-//! so it is tried at growing intervals while somebody reads.
+//! so it is tried at growing intervals while there is a reader.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::schema::BUSY_TIMEOUT;
 
 /// The bytes written between two checkpoints: as many as SQLite itself writes.
 const INTERVAL: u64 = 4 * 1024 * 1024;
-/// The maximum interval, while somebody reads an older state.
+/// The maximum interval, while a reader uses an older state.
 const INTERVAL_MAX: u64 = 64 * 1024 * 1024;
 /// The bytes that a commit writes besides its content: pages of the tables' and indexes' trees.
 const COMMIT_BYTES: u64 = 32 * 1024;
@@ -55,7 +55,9 @@ impl Checkpoints {
         };
         db.busy_timeout(Duration::ZERO)?;
         let moved = db.query_row(sql, [], |row| {
-            let (busy, all, moved): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let busy: bool = row.get(0)?;
+            let all: i64 = row.get(1)?;
+            let moved: i64 = row.get(2)?;
             Ok(!busy && all == moved)
         });
         db.busy_timeout(BUSY_TIMEOUT)?;

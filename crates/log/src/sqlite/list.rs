@@ -7,43 +7,63 @@ use consort_core::owner::Owner;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
-use crate::{Order, Page, Query, Row};
+use super::schema;
+use crate::{Order, Page, Query, Row, words};
 
-/// The version from which streams have owners.
-const WITH_OWNERS: usize = 2;
+/// The condition that a stream's words match, by an expression for the index and by the query itself.
+const FOUND: &str = "(id IN (SELECT rowid FROM words WHERE words MATCH ?)
+    OR id IN (SELECT stream FROM unindexed WHERE matches(text, ?)))";
 
-/// Returns the rows that match, and their total number.
+/// Returns the rows that match, and their total number. They are counted only where the rows do not say it.
 pub(super) fn page(db: &Connection, query: &Query) -> rusqlite::Result<Page> {
-    let (filter, mut values) = filter(query);
-    let mut total = db.prepare_cached(&format!("SELECT count(*) FROM streams WHERE {filter}"))?;
-    let total = total.query_row(params_from_iter(&values), |row| row.get(0))?;
-    let owner = owner_column(db)?;
-    let sql = format!(
-        "SELECT name, id, kind, status, started_at, ended_at, body, {owner} FROM streams
-            WHERE {filter} ORDER BY {} LIMIT ? OFFSET ?",
-        order(query.order)
-    );
-    values.extend([query.limit, query.offset].map(|number| Value::Integer(number.try_into().unwrap_or(i64::MAX))));
-    let mut rows = db.prepare_cached(&sql)?;
-    let rows = rows.query_map(params_from_iter(&values), |found| row(db, found))?.collect::<rusqlite::Result<_>>()?;
+    let rows = if query.limit == 0 { Vec::new() } else { rows(db, query)? };
+    let end = query.offset.saturating_add(rows.len());
+    let is_last = rows.len() < query.limit && (query.offset == 0 || !rows.is_empty());
+    // A name belongs to one stream.
+    let is_one = query.stream.is_some() && !rows.is_empty();
+    let total = if is_last || is_one { end } else { count(db, query)? };
     Ok(Page { rows, total })
 }
 
-/// Returns the column with the owner. A file that is only read may be of a version without it.
-fn owner_column(db: &Connection) -> rusqlite::Result<&'static str> {
-    let version: usize = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    Ok(if version < WITH_OWNERS { "'local'" } else { "owner" })
+fn rows(db: &Connection, query: &Query) -> rusqlite::Result<Vec<(Arc<str>, Row)>> {
+    let (sql, mut values) = selection(db, query)?;
+    values.extend([query.limit, query.offset].map(|number| Value::Integer(number.try_into().unwrap_or(i64::MAX))));
+    let mut rows = db.prepare_cached(&sql)?;
+    rows.query_map(params_from_iter(&values), |found| row(db, found))?.collect()
+}
+
+fn selection(db: &Connection, query: &Query) -> rusqlite::Result<(String, Vec<Value>)> {
+    let (filter, values) = filter(query);
+    let owner = schema::owner_column(db)?;
+    let text = if query.words.is_some() { schema::words_of(db, "streams.id")? } else { "NULL".to_owned() };
+    let order = order(query);
+    let sql = format!(
+        "SELECT name, id, kind, status, started_at, ended_at, body, {owner}, {text} FROM streams
+            WHERE {filter} ORDER BY {order} LIMIT ? OFFSET ?"
+    );
+    Ok((sql, values))
+}
+
+fn count(db: &Connection, query: &Query) -> rusqlite::Result<usize> {
+    let (filter, values) = filter(query);
+    let mut total = db.prepare_cached(&format!("SELECT count(*) FROM streams WHERE {filter}"))?;
+    total.query_row(params_from_iter(&values), |row| row.get(0))
 }
 
 /// Returns the conditions, and the values of their parameters.
 fn filter(query: &Query) -> (String, Vec<Value>) {
     // A stream that is being erased has no kind any more.
-    let (mut conditions, mut values) = (vec!["kind <> ''"], Vec::new());
+    let mut conditions = vec!["kind <> ''"];
+    let mut values = Vec::new();
     let mut add = |condition, given: &[&String]| {
         conditions.push(condition);
         values.extend(given.iter().map(|value| Value::Text((*value).clone())));
     };
-    for (condition, value) in [("kind = ?", &query.kind), ("name = ?", &query.stream), ("status = ?", &query.status)] {
+    // The streams with a tag or a claim are found by that. Without the plus, SQLite reads all streams of the kind,
+    // because its index has the wanted order: every turn there is, to find those of one thread.
+    let is_narrow = query.claim.is_some() || query.tags.iter().any(|(_, value)| value.is_some());
+    let kind = if is_narrow { "+kind = ?" } else { "kind = ?" };
+    for (condition, value) in [(kind, &query.kind), ("name = ?", &query.stream), ("status = ?", &query.status)] {
         value.iter().for_each(|value| add(condition, &[value]));
     }
     query.owner.iter().for_each(|owner| add("owner = ?", &[&owner.to_string()]));
@@ -59,14 +79,27 @@ fn filter(query: &Query) -> (String, Vec<Value>) {
             None => add("id IN (SELECT stream FROM tags WHERE key = ?)", &[key]),
         }
     }
+    query.words.iter().for_each(|query| match expression(query) {
+        Some(expression) => add(FOUND, &[&expression, query]),
+        None => add("0", &[]),
+    });
     (conditions.join(" AND "), values)
 }
 
-fn order(order: Order) -> &'static str {
-    match order {
-        Order::NewestStart => "started_at DESC, name DESC",
-        Order::OldestStart => "started_at, name",
-        Order::OldestEnd => "ended_at NULLS LAST, name",
+/// Returns the words of a query for the full-text table: quoted, so that none of them is an operator.
+fn expression(query: &str) -> Option<String> {
+    let words: Vec<String> = words::wanted(query).iter().map(|word| format!("\"{word}\"*")).collect();
+    (!words.is_empty()).then(|| words.join(" AND "))
+}
+
+/// Returns the order. The unfinished are few and are sorted: by the index of starts, all that have ended would be read.
+fn order(query: &Query) -> &'static str {
+    match (query.order, query.ended) {
+        (Order::NewestStart, Some(false)) => "+started_at DESC, name DESC",
+        (Order::OldestStart, Some(false)) => "+started_at, name",
+        (Order::NewestStart, Some(true) | None) => "started_at DESC, name DESC",
+        (Order::OldestStart, Some(true) | None) => "started_at, name",
+        (Order::OldestEnd, _) => "ended_at NULLS LAST, name",
     }
 }
 
@@ -80,6 +113,7 @@ fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>
         ended_at: number(found, 5)?,
         tags: tags(db, found.get(1)?)?,
         body: text(found, 6)?.into(),
+        words: if found.get_ref(8)? == ValueRef::Null { None } else { Some(text(found, 8)?.into()) },
     };
     Ok((text(found, 0)?.into(), row))
 }
@@ -103,4 +137,40 @@ fn number(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<u
         ValueRef::Integer(number) => Some(u64::try_from(number).unwrap_or_default()),
         ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::Options;
+
+    /// Returns the way in which SQLite finds the rows of a query.
+    fn plan(query: &Query) -> String {
+        let home = tempfile::tempdir().unwrap();
+        let db = schema::open(&home.path().join("consort.db"), Options::default()).unwrap();
+        let (sql, mut values) = selection(&db, query).unwrap();
+        values.extend([Value::Integer(1), Value::Integer(0)]);
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let lines = plan.query_map(params_from_iter(&values), |row| row.get::<_, String>(3)).unwrap();
+        lines.collect::<rusqlite::Result<Vec<_>>>().unwrap().join("\n")
+    }
+
+    #[test]
+    fn streams_with_a_tag_or_a_claim_are_found_by_it() {
+        let kind = Some("turn".to_owned());
+        let tags = vec![("thread".to_owned(), Some("thread-1".to_owned()))];
+        let tagged = plan(&Query { kind: kind.clone(), tags, ..Query::default() });
+        assert!(tagged.contains("PRIMARY KEY (rowid=?)") && !tagged.contains("(kind=?)"), "{tagged}");
+        let claimed = plan(&Query { kind, claim: Some("key".to_owned()), ..Query::default() });
+        assert!(claimed.contains("PRIMARY KEY (rowid=?)") && !claimed.contains("(kind=?)"), "{claimed}");
+    }
+
+    #[test]
+    fn unfinished_streams_are_found_without_those_that_have_ended() {
+        for order in [Order::NewestStart, Order::OldestStart, Order::OldestEnd] {
+            let kind = Some("run".to_owned());
+            let unfinished = plan(&Query { kind, ended: Some(false), order, ..Query::default() });
+            assert!(unfinished.contains("(kind=? AND ended_at=?)"), "{unfinished}");
+        }
+    }
 }

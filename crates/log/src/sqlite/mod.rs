@@ -4,19 +4,21 @@
 
 mod check;
 mod checkpoint;
+mod details;
+mod holder;
+mod index;
 mod list;
 mod put;
 mod read;
 mod readers;
 mod reserve;
 mod schema;
-mod seal;
 #[cfg(test)]
 mod tests;
 mod wal;
 mod writer;
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -28,18 +30,20 @@ use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
 use tokio::sync::{mpsc, oneshot, watch};
 
 pub use self::check::Fault;
+use self::holder::lock;
+pub use self::holder::{announce, served_at};
 use self::readers::Readers;
 use self::reserve::Reserve;
-use self::seal::Sealed;
 pub use self::wal::Lost;
 use self::writer::{Done, Job, Work, Writer};
 use super::{Append, Compact, Error, Log, Page, Query, Record, Seq, private};
+use crate::seal::Sealed;
 
 /// The maximum number of jobs waiting for the writer; past this, runs wait for the disk.
 const QUEUE_MAX: usize = 1024;
 /// The maximum number of streams hidden in one commit: bounds how long others wait for it.
 const ERASED_MAX: usize = 64;
-/// The interval at which compacting tries to remove what somebody still reads.
+/// The interval at which compacting tries to remove bytes that a reader still uses.
 const SCRUB_RETRY: Duration = Duration::from_millis(50);
 /// The maximum number of tries: half a minute.
 const SCRUB_TRIES: usize = 600;
@@ -59,7 +63,7 @@ pub struct SqliteLog {
     writer: Option<JoinHandle<()>>,
     readers: Readers,
     commits: watch::Receiver<u64>,
-    /// What the last process left behind and could not be recovered.
+    /// The commits that the last process left behind and that could not be recovered.
     lost: Option<Lost>,
     /// Held as long as the log is open for writing; the system releases it even when the process dies.
     _lock: Option<File>,
@@ -97,6 +101,12 @@ impl SqliteLog {
         Ok(SqliteLog { path: path.to_owned(), jobs: None, writer: None, readers, commits, lost: None, _lock: None })
     }
 
+    /// Marks a file that nobody uses as moved elsewhere: from then on it is read, and not opened for writing.
+    pub fn retire(path: &Path, to: &str) -> Result<(), Error> {
+        let _lock = lock(path)?;
+        details::retire(path, to)
+    }
+
     /// Returns what could not be recovered when the file was opened.
     pub fn lost(&self) -> Option<&Lost> {
         self.lost.as_ref()
@@ -105,7 +115,8 @@ impl SqliteLog {
     /// Writes a consistent copy to `to`, which must not exist yet, while runs
     /// go on. It is a log like any other and contains nothing that was erased.
     pub async fn backup(&self, to: &Path) -> Result<(), Error> {
-        let (from, to) = (self.path.clone(), to.to_owned());
+        let from = self.path.clone();
+        let to = to.to_owned();
         tokio::task::spawn_blocking(move || readers::copy(&from, &to)).await.map_err(unavailable)?
     }
 
@@ -156,7 +167,8 @@ impl Log for SqliteLog {
         })
     }
 
-    fn commits(&self) -> watch::Receiver<u64> {
+    /// Changes with every commit: only this process writes, and it writes in groups.
+    fn news(&self, _stream: &str) -> watch::Receiver<u64> {
         self.commits.clone()
     }
 }
@@ -188,18 +200,6 @@ impl Drop for SqliteLog {
     }
 }
 
-/// Makes this process the file's only owner.
-fn lock(path: &Path) -> Result<File, Error> {
-    let name = beside(path, ".lock");
-    let open = private::open_file(&name);
-    let file = open.map_err(|error| unavailable(format!("cannot open {}: {error}", name.display())))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(unavailable(format!("{} is in use by another process", path.display()))),
-        Err(TryLockError::Error(error)) => Err(unavailable(format!("cannot lock {}: {error}", name.display()))),
-    }
-}
-
 /// Returns the path of a file beside the database: its name with another end.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -212,7 +212,7 @@ fn failure(error: rusqlite::Error) -> Error {
     if is_no_room(&error) { Error::Full(error.to_string()) } else { unavailable(error) }
 }
 
-/// Whether the disk is full, or the file as large as it may be.
+/// Returns whether the disk is full, or the file as large as it may be.
 fn is_no_room(error: &rusqlite::Error) -> bool {
     // An exhausted quota appears as a failed write.
     error.sqlite_error().is_some_and(|sqlite| {

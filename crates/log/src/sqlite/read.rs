@@ -1,14 +1,16 @@
 //! Reads a stream back. Nothing is trusted: a record that is missing, differs from what
-//! was written or cannot be parsed is damaged, and so is one whose attachments are.
+//! was written or cannot be parsed is damaged, and so is one whose attachments are. The records
+//! of a row are damaged together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
-use super::seal::{HASH_BYTES, checksum, hash};
-use super::{Error, Record, Seq, failure};
+use super::{Error, Record, Seq, failure, schema};
 use crate::VERSION;
+use crate::seal::{HASH_BYTES, SEPARATOR, checksum, hash};
 
 /// Returns at most `max` records of the stream from `from` on.
 pub(super) fn records(db: &Connection, name: &str, from: Seq, max: usize) -> Result<Vec<Record>, Error> {
@@ -46,6 +48,12 @@ impl From<rusqlite::Error> for Fault {
     }
 }
 
+impl From<FromSqlError> for Fault {
+    fn from(error: FromSqlError) -> Fault {
+        Fault::Damage(error.to_string())
+    }
+}
+
 struct Reading<'a> {
     db: &'a Connection,
     stream: i64,
@@ -55,32 +63,54 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     fn read(&mut self, from: Seq, until: Seq, records: &mut Vec<Record>) -> Result<(), Fault> {
-        let sql = "SELECT seq, version, checksum, attachments, body FROM records
-            WHERE stream = ? AND seq >= ? AND seq < ? ORDER BY seq";
-        let mut rows = self.db.prepare_cached(sql)?;
+        // The first record may be in the middle of a row.
+        let sql = format!(
+            "SELECT seq, {}, version, checksum, attachments, body FROM records
+            WHERE stream = ?1 AND seq >= ifnull((SELECT max(seq) FROM records WHERE stream = ?1 AND seq <= ?2), ?2)
+                AND seq < ?3 ORDER BY seq",
+            schema::count_column(self.db)?
+        );
+        let mut rows = self.db.prepare_cached(&sql)?;
         let mut rows = rows.query(params![self.stream, from, until])?;
-        for seq in from..until {
+        let mut next = from;
+        while next < until {
             let row = rows.next()?.ok_or_else(missing)?;
-            if row.get::<_, Seq>(0)? != seq {
+            let first: Seq = row.get(0)?;
+            let count: Seq = row.get(1)?;
+            let end = first.saturating_add(count);
+            if !(first..end).contains(&next) {
                 return Err(missing());
             }
-            records.push(self.record(row)?);
+            let skipped = next - first;
+            let wanted = end.min(until) - next;
+            let bundle = self.bundle(row, count)?;
+            records.extend(bundle.into_iter().skip(number(skipped)).take(number(wanted)));
+            next += wanted;
         }
         Ok(())
     }
 
-    fn record(&mut self, row: &Row<'_>) -> Result<Record, Fault> {
-        let (version, sum): (i64, i64) = (row.get(1)?, row.get(2)?);
+    /// Returns the records of a row, which are so many.
+    fn bundle(&mut self, row: &Row<'_>, count: Seq) -> Result<Vec<Record>, Fault> {
+        let version: i64 = row.get(2)?;
+        let sum: i64 = row.get(3)?;
         if !(1..=i64::from(VERSION)).contains(&version) {
             let reason = format!("it is of version {version}, and this Consort reads versions 1 to {VERSION}");
             return Err(Fault::Damage(reason));
         }
-        let (hashes, body): (Vec<u8>, Arc<str>) = (row.get(3)?, row.get(4)?);
-        if i64::from(checksum(&body, &hashes)) != sum {
+        let hashes = row.get_ref(4)?.as_blob()?;
+        let body = row.get_ref(5)?.as_str()?;
+        if i64::from(checksum(body, hashes)) != sum {
             return Err(Fault::Damage("its checksum is wrong".into()));
         }
-        let attachments = hashes.chunks(HASH_BYTES).map(|hash| self.attachment(hash)).collect::<Result<_, _>>()?;
-        Ok(Record { body, attachments })
+        if count == 1 {
+            let attachments = hashes.chunks(HASH_BYTES).map(|hash| self.attachment(hash)).collect::<Result<_, _>>()?;
+            return Ok(vec![Record { body: body.into(), attachments }]);
+        }
+        let bodies = body.split(SEPARATOR).map(|body| Record { body: body.into(), attachments: Vec::new() });
+        let records: Vec<Record> = bodies.collect();
+        let is_whole = records.len() as Seq == count;
+        if is_whole { Ok(records) } else { Err(Fault::Damage("its row holds another number of records".into())) }
     }
 
     fn attachment(&mut self, name: &[u8]) -> Result<Arc<str>, Fault> {
@@ -96,6 +126,11 @@ impl Reading<'_> {
         self.texts.insert(name.into(), text.clone());
         Ok(text)
     }
+}
+
+/// Returns a number of records of one row, which are in memory.
+fn number(count: Seq) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 fn missing() -> Fault {

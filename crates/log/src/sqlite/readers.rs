@@ -33,7 +33,8 @@ impl Readers {
         let waiting = Arc::new(Mutex::new(waiting));
         let mut readers = Readers { jobs: Some(jobs), threads: Vec::new() };
         for _ in 0..READERS {
-            let (db, waiting) = (connect(path).map_err(failure)?, waiting.clone());
+            let db = connect(path).map_err(failure)?;
+            let waiting = waiting.clone();
             let thread = thread::Builder::new().name("log reader".into());
             readers.threads.push(thread.spawn(move || serve(&db, &waiting)).map_err(unavailable)?);
         }

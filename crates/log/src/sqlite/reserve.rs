@@ -9,7 +9,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use super::beside;
 use crate::private;
 
-/// Enough for some pieces of an erasure, and little enough that nobody misses it.
+/// Enough for some pieces of an erasure, and little enough that it is not missed.
 const BYTES: u64 = 4 * 1024 * 1024;
 
 /// The reserve of one database.

@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{Error, Options, failure, unavailable};
+use crate::words;
 
 /// The time to wait while another process has the file locked for writing, which none of ours does.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -43,7 +45,30 @@ const STEPS: &[&str] = &[
     CREATE INDEX claims_by_stream ON claims (stream);",
     // Streams from before there were owners belong to the one there is without keys.
     "ALTER TABLE streams ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';",
+    // Rows from before an append was one row hold one record each.
+    "ALTER TABLE records ADD COLUMN count INTEGER NOT NULL DEFAULT 1;",
+    // The words of streams, by the streams' ids. What is deleted is overwritten here too.
+    "CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'unicode61 remove_diacritics 0');
+    INSERT INTO words (words, rank) VALUES ('secure-delete', 1);",
+    // The words of streams that are not in the index yet. Taking a text out of it so that nothing is left
+    // costs as much as a whole run, so a text that changes or goes soon is never put into it.
+    "CREATE TABLE unindexed (stream INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;",
 ];
+
+/// The versions from which streams have owners, rows of records a count, and streams words,
+/// some of which are not in the index.
+const WITH_OWNERS: usize = 2;
+const WITH_COUNTS: usize = 3;
+const WITH_WORDS: usize = 4;
+const WITH_UNINDEXED: usize = 5;
+/// The words of streams from before there were any, as far as their rows tell them.
+const EARLIER_WORDS: &str = "INSERT INTO words (rowid, text)
+    SELECT id, trim(coalesce(json_extract(body, '$.title'), json_extract(body, '$.name'), '')
+        || ' ' || coalesce(json_extract(body, '$.description'), '')
+        || ' ' || coalesce(json_extract(body, '$.outputPreview'), '')
+        || ' ' || coalesce((SELECT group_concat(json_extract(value, '$.content'), ' ')
+            FROM json_each(body, '$.rows') WHERE json_type(value, '$.content') = 'text'), ''))
+    FROM streams WHERE kind IN ('run', 'turn', 'thread', 'workflow') AND json_valid(body)";
 
 /// Opens the file for writing, creating or upgrading it as needed.
 pub(super) fn open(path: &Path, options: Options) -> Result<Connection, Error> {
@@ -53,9 +78,25 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Connection, Error> {
     };
     let mut db = Connection::open(path).map_err(in_words)?;
     prepare(&db).map_err(in_words)?;
-    migrate(&mut db).map_err(in_words)?.map_err(|reason| unavailable(format!("{} {reason}", path.display())))?;
+    let seen =
+        migrate(&mut db).map_err(in_words)?.map_err(|reason| unavailable(format!("{} {reason}", path.display())))?;
+    if (1..WITH_WORDS).contains(&seen)
+        && let Err(error) = db.execute_batch(EARLIER_WORDS)
+    {
+        // Not fatal: damaged rows are only not found by their words.
+        tracing::warn!(%error, "what was stored by an earlier version is not found by its words");
+    }
+    if let Some(to) = moved(&db).map_err(in_words)? {
+        return Err(unavailable(format!("the content of {} was moved to {to}", path.display())));
+    }
     settle(&db, options).map_err(in_words)?;
     Ok(db)
+}
+
+/// Returns the place that the content of a file was moved to, if it was.
+fn moved(db: &Connection) -> rusqlite::Result<Option<String>> {
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'moved'", [], |row| row.get(0))?;
+    if tables == 0 { Ok(None) } else { db.query_row("SELECT place FROM moved", [], |row| row.get(0)).map(Some) }
 }
 
 /// Checks that there is a file of ours that this version can read.
@@ -87,16 +128,48 @@ pub(super) fn prepare(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Plans must not depend on bound values: SQLite would compile a cached
     // statement anew each time it is used.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    db.create_scalar_function("matches", 2, pure, |given| {
+        let query = words::wanted(given.get_raw(1).as_str()?);
+        Ok(words::matches(given.get_raw(0).as_str()?, &query))
+    })
 }
 
-/// Brings the file up to date in one transaction; the inner error says why it may not be used.
-fn migrate(db: &mut Connection) -> rusqlite::Result<Result<(), String>> {
+/// Returns the column with a stream's owner. A file that is only read may be of a version without it.
+pub(super) fn owner_column(db: &Connection) -> rusqlite::Result<&'static str> {
+    Ok(if version(db)? < WITH_OWNERS { "'local'" } else { "owner" })
+}
+
+/// Returns the column with the number of records of a row.
+pub(super) fn count_column(db: &Connection) -> rusqlite::Result<&'static str> {
+    Ok(if version(db)? < WITH_COUNTS { "1" } else { "count" })
+}
+
+/// Returns the expression for the words of the stream with this id.
+pub(super) fn words_of(db: &Connection, id: &str) -> rusqlite::Result<String> {
+    let indexed = format!("(SELECT text FROM words WHERE words.rowid = {id})");
+    let unindexed = format!("(SELECT text FROM unindexed WHERE unindexed.stream = {id})");
+    Ok(match version(db)? {
+        ..WITH_WORDS => "NULL".to_owned(),
+        WITH_WORDS..WITH_UNINDEXED => indexed,
+        _ => format!("coalesce({unindexed}, {indexed})"),
+    })
+}
+
+fn version(db: &Connection) -> rusqlite::Result<usize> {
+    db.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))
+}
+
+/// Brings the file up to date in one transaction; returns the steps it had had. The inner
+/// error says why it may not be used.
+fn migrate(db: &mut Connection) -> rusqlite::Result<Result<usize, String>> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if !is_ours(&tx)? {
         return Ok(Err("is not a Consort log".into()));
     }
-    let (seen, known) = (tx.pragma_query_value(None, "user_version", |row| row.get::<_, usize>(0))?, STEPS.len());
+    let seen = tx.pragma_query_value(None, "user_version", |row| row.get::<_, usize>(0))?;
+    let known = STEPS.len();
     if seen > known {
         return Ok(Err(newer(seen)));
     }
@@ -106,7 +179,7 @@ fn migrate(db: &mut Connection) -> rusqlite::Result<Result<(), String>> {
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.pragma_update(None, "user_version", known)?;
     tx.commit()?;
-    Ok(Ok(()))
+    Ok(Ok(seen))
 }
 
 /// Returns true for a file of ours and for an empty one.

@@ -17,12 +17,12 @@ const FRAME_HEADER: usize = 24;
 const MAGIC: u32 = 0x377f_0682;
 /// The largest page SQLite knows.
 const PAGE_MAX: usize = 65_536;
-/// The maximum number of copies beside a file: whoever has that many has read about the first.
+/// The maximum number of copies beside a file: with that many, the first one has been reported long ago.
 const COPIES_MAX: usize = 100;
 /// The end of a copy's name.
 const DAMAGED: &str = "-wal.damaged";
 
-/// What a damaged write-ahead log held and SQLite does not recover.
+/// The part of a damaged write-ahead log that SQLite does not recover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The number of pages that are not recovered.
@@ -58,8 +58,8 @@ pub(super) fn rescue(path: &Path) -> io::Result<Option<Lost>> {
     Ok(Some(Lost { frames, commits, copy }))
 }
 
-/// Does the same for a reader that comes before the owner: SQLite forgets what it was
-/// not able to recover for whoever is first. Nothing, while an owner writes to it.
+/// Does the same for a reader that comes before the owner: SQLite forgets the unrecovered part as soon as the file is
+/// opened. Does nothing while an owner writes to it.
 pub(super) fn rescue_unowned(path: &Path) -> io::Result<Option<Lost>> {
     // Without one there is nothing to lose, and no need for a lock's file.
     if !beside(path, "-wal").exists() {
@@ -83,7 +83,7 @@ fn lost(path: &Path) -> io::Result<Option<(u64, u64)>> {
     let indexed = indexed(path, salt(&header)).unwrap_or_default();
     let lost = frames.all.max(indexed).saturating_sub(frames.recovered);
     let commits = frames.commits.saturating_sub(frames.recovered_commits);
-    // Frames of a commit that was not finished are no loss: nobody was told of it.
+    // Frames of a commit that was not finished are no loss: it was never acknowledged.
     let is_loss = commits > 0 || indexed > frames.recovered;
     Ok(is_loss.then_some((lost, commits.max(1))))
 }
@@ -115,7 +115,7 @@ fn keep(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other(format!("there are {COPIES_MAX} damaged write-ahead logs already: remove some")))
 }
 
-/// Whether a copy was made before.
+/// Returns whether a copy was made before.
 fn is_same(path: &Path, copy: &Path) -> io::Result<bool> {
     let log = beside(path, "-wal");
     Ok(log.metadata()?.len() == copy.metadata()?.len() && std::fs::read(log)? == std::fs::read(copy)?)
@@ -124,7 +124,8 @@ fn is_same(path: &Path, copy: &Path) -> io::Result<bool> {
 /// Walks over all frames of the file.
 fn count(header: &[u8; HEADER], reader: &mut impl Read) -> io::Result<Frames> {
     let Header { mut sum, big_endian, page, is_whole } = Header::read(header);
-    let (mut frames, mut valid) = (Frames::default(), is_whole);
+    let mut frames = Frames::default();
+    let mut valid = is_whole;
     // The number of every write of the file: frames of earlier ones remain behind its end.
     let mut generation = is_whole.then(|| salt(header));
     let mut frame = vec![0; FRAME_HEADER + page];

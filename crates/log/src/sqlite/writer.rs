@@ -1,6 +1,6 @@
 //! The only thread that writes: all waiting jobs become one transaction, and each job
 //! gets its result after the fsync. It never waits for a reader. Streams are erased in
-//! pieces between the commits, so that nobody waits for a large one.
+//! pieces between the commits, so that no append waits for a large one.
 
 use std::slice;
 use std::sync::Arc;
@@ -10,16 +10,18 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::checkpoint::{Checkpoints, Mode};
+use super::index;
+use super::put::{self, Streams};
 use super::reserve::Reserve;
-use super::seal::Sealed;
-use super::{Error, failure, is_no_room, put};
+use super::{Error, failure, is_no_room};
+use crate::seal::Sealed;
 
 /// The maximum number of jobs in one commit: bounds how long the first waits for the last.
 const GROUP_MAX: usize = 128;
 /// The number of commits after which something else is done, even while jobs are waiting.
 const PATIENCE: usize = 8;
 
-/// The minimum time between two tries to remove what somebody still reads.
+/// The minimum time between two tries to remove bytes that a reader still uses.
 const SCRUB_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A job for the writer, and the sender of its result.
@@ -31,10 +33,11 @@ pub(super) struct Job {
 type Ack = oneshot::Sender<Result<Done, Error>>;
 
 /// The work of a job.
+#[expect(clippy::large_enum_variant, reason = "nearly all work is appends; a box would be one allocation for each")]
 pub(super) enum Work {
     Append(Sealed),
     Erase(Vec<Arc<str>>),
-    /// Removes what was erased from the write-ahead log, unless somebody reads it.
+    /// Removes erased bytes from the write-ahead log, unless a reader uses them.
     Scrub,
     /// Rewrites the file without what was erased.
     Compact,
@@ -45,7 +48,7 @@ pub(super) enum Work {
 pub(super) enum Done {
     /// Wholly.
     Whole,
-    /// The bytes of what was erased are still there for somebody who reads an older state.
+    /// The erased bytes are still there for a reader that uses an older state.
     ButForReaders,
 }
 
@@ -55,15 +58,18 @@ pub(super) struct Writer {
     commits: watch::Sender<u64>,
     checkpoints: Checkpoints,
     reserve: Reserve,
+    streams: Streams,
     /// Whether a stream is hidden and not yet deleted.
     is_erasing: bool,
     /// The callers who wait until that is done.
     erasures: Vec<Ack>,
     /// The time when bytes of erased streams were tried to be removed from the write-ahead log, while
-    /// somebody reads them there.
+    /// a reader uses them there.
     scrubbed: Option<Instant>,
     /// The number of commits since something else was done.
     patience: usize,
+    /// The number of appends with words since the words were looked through.
+    worded: usize,
 }
 
 impl Writer {
@@ -76,10 +82,12 @@ impl Writer {
             commits,
             checkpoints: Checkpoints::new(),
             reserve,
+            streams: Streams::default(),
             is_erasing: is_erasing > 0,
             erasures: Vec::new(),
             scrubbed: None,
             patience: 0,
+            worded: index::ENOUGH,
         })
     }
 
@@ -109,7 +117,7 @@ impl Writer {
         Some(group)
     }
 
-    /// Serves a group of jobs: what is to be written first, because everybody waits for that.
+    /// Serves a group of jobs: appends first, because callers wait for them.
     pub(super) fn serve(&mut self, group: Vec<Job>) {
         let is_upkeep = |job: &Job| matches!(job.work, Work::Scrub | Work::Compact);
         let (upkeep, group): (Vec<Job>, Vec<Job>) = group.into_iter().partition(is_upkeep);
@@ -129,7 +137,7 @@ impl Writer {
         }
     }
 
-    /// Does one piece of the work that nobody should wait for.
+    /// Does one piece of the background work, for which no caller should wait.
     fn tidy(&mut self) {
         if self.is_erasing {
             self.erase();
@@ -140,6 +148,20 @@ impl Writer {
                 tracing::warn!(%error, "the write-ahead log cannot be moved into the file");
             }
             self.reserve.renew();
+        } else if self.worded >= index::ENOUGH {
+            self.index();
+        }
+    }
+
+    /// Puts words into the index, if there are many that are not in it.
+    fn index(&mut self) {
+        match index::some(&mut self.db) {
+            Ok(0) => self.worded = 0,
+            Ok(bytes) => self.checkpoints.note(bytes),
+            Err(error) => {
+                tracing::warn!(%error, "words cannot be put into the index yet");
+                self.worded = 0;
+            }
         }
     }
 
@@ -175,15 +197,28 @@ impl Writer {
     }
 
     fn commit(&mut self, group: &[Job]) -> rusqlite::Result<Vec<Result<(), Error>>> {
+        let committed = self.try_commit(group);
+        if committed.is_err() {
+            self.streams.forget_all();
+        }
+        committed
+    }
+
+    fn try_commit(&mut self, group: &[Job]) -> rusqlite::Result<Vec<Result<(), Error>>> {
         let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let (mut results, mut content) = (Vec::with_capacity(group.len()), 0);
+        let mut results = Vec::with_capacity(group.len());
+        let mut content = 0;
         for job in group {
             results.push(match &job.work {
                 Work::Append(sealed) => {
                     content += sealed.bytes();
-                    put::append(&tx, sealed)?
+                    self.worded += usize::from(sealed.append.row.words.is_some());
+                    self.streams.append(&tx, sealed)?
                 }
-                Work::Erase(streams) => Ok(streams.iter().try_for_each(|name| put::hide(&tx, name))?),
+                Work::Erase(names) => Ok(names.iter().try_for_each(|name| {
+                    self.streams.forget(name);
+                    put::hide(&tx, name)
+                })?),
                 // Served apart from what is written.
                 Work::Scrub | Work::Compact => Ok(()),
             });
@@ -224,7 +259,7 @@ impl Writer {
         Ok(found)
     }
 
-    /// Makes erased bytes leave the write-ahead log, unless somebody reads an older state.
+    /// Makes erased bytes leave the write-ahead log, unless a reader uses an older state.
     fn scrub(&mut self) -> Result<Done, Error> {
         let is_moved = self.checkpoints.run(&self.db, Mode::Truncate).map_err(failure)?;
         self.scrubbed = (!is_moved).then(Instant::now);
@@ -254,7 +289,9 @@ fn cause(job: &Job, error: rusqlite::Error) -> Error {
     ) || error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation);
     match &job.work {
         Work::Append(Sealed { append, .. }) if contradicts => {
-            let (stream, seq, reason) = (append.stream.to_string(), append.expected, error.to_string());
+            let stream = append.stream.to_string();
+            let seq = append.expected;
+            let reason = error.to_string();
             Error::Damaged { stream, seq, reason }
         }
         Work::Append(_) | Work::Erase(_) | Work::Scrub | Work::Compact => failure(error),

@@ -136,7 +136,7 @@ impl Decoder for Message {
                 }
             }
         }
-        Ok(Whole { parts, stop, usage: self.counted.map(usage) })
+        Ok(Whole { parts, stop, usage: self.counted.map(usage), unsaid: String::new() })
     }
 }
 
@@ -224,7 +224,8 @@ fn thought(text: String, native: Map<String, Value>) -> Part {
 
 fn call(args: String, mut native: Map<String, Value>, ids: &mut Ids<'_>, ask: &Ask) -> Result<Call, Failure> {
     native.shift_remove("type");
-    let (id, name) = (words(native.shift_remove("id")), words(native.shift_remove("name")));
+    let id = words(native.shift_remove("id"));
+    let name = words(native.shift_remove("name"));
     if name.is_empty() {
         return Err(malformed("a call names no tool"));
     }

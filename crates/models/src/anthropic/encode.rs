@@ -3,6 +3,7 @@
 //! thinking is sent back as it came, and blank text, which the API refuses, is left out.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
@@ -11,10 +12,10 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::native::{Arguments, Native};
-use crate::pairs::{Ids, Open, Told};
+use crate::pairs::{CallResult, Ids, Open};
 use crate::turns::{Speaker, Turn, Turns};
 use crate::wire::Endpoint;
-use crate::{Ask, names};
+use crate::{Ask, File, names, structured};
 
 /// The longest id the API is known to take.
 const ID_MAX: usize = 64;
@@ -42,7 +43,25 @@ pub(super) struct Body<'a> {
 
 #[derive(Serialize)]
 struct OutputConfig {
-    effort: ReasoningEffort,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<ReasoningEffort>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Format>,
+}
+
+#[derive(Serialize)]
+struct Format {
+    r#type: &'static str,
+    schema: Value,
+}
+
+impl OutputConfig {
+    fn of(ask: &Ask) -> Option<OutputConfig> {
+        let format =
+            ask.schema.as_ref().map(|schema| Format { r#type: "json_schema", schema: structured::closed(schema) });
+        let effort = ask.options.reasoning_effort;
+        (effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format })
+    }
 }
 
 #[derive(Serialize)]
@@ -51,6 +70,16 @@ struct Tool<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
     input_schema: Cow<'a, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+/// The mark at the end of a part that the provider keeps in its cache, so that a later request that
+/// begins alike is cheaper. A request may have four.
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral,
 }
 
 #[derive(Serialize)]
@@ -71,6 +100,19 @@ impl Serialize for Turn<Block<'_>> {
 enum Block<'a> {
     Text {
         text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Document {
+        source: Source<'a>,
+        title: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
     },
     ToolUse {
         id: Cow<'a, str>,
@@ -84,9 +126,47 @@ enum Block<'a> {
         #[serde(skip_serializing_if = "is_blank")]
         content: &'a str,
         is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
     },
     #[serde(untagged)]
     Native(Native<'a, &'a str>),
+}
+
+/// The bytes of a file.
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+impl<'a> Block<'a> {
+    fn text(text: impl Into<Cow<'a, str>>) -> Block<'a> {
+        Block::Text { text: text.into(), cache_control: None }
+    }
+
+    /// Marks it as the end of what is kept. The user's turns, which are marked, end with text, a file or a result.
+    fn mark(&mut self) {
+        match self {
+            Block::Text { cache_control, .. }
+            | Block::Image { cache_control, .. }
+            | Block::Document { cache_control, .. }
+            | Block::ToolResult { cache_control, .. } => {
+                *cache_control = Some(CacheControl::Ephemeral);
+            }
+            Block::ToolUse { .. } | Block::Native(_) => {}
+        }
+    }
+
+    fn file(file: &'a File) -> Block<'a> {
+        let source = Source { r#type: "base64", media_type: &file.media_type, data: &file.base64 };
+        if file.is_picture() {
+            Block::Image { source, cache_control: None }
+        } else {
+            Block::Document { source, title: &file.name, cache_control: None }
+        }
+    }
 }
 
 impl<'a> Body<'a> {
@@ -101,7 +181,7 @@ impl<'a> Body<'a> {
             called: Vec::new(),
         };
         for message in ask.messages.iter() {
-            conversation.add(message);
+            conversation.add(message, &ask.files);
         }
         conversation.settle();
         let is_serial = !endpoint.options.parallel_tool_calls;
@@ -114,28 +194,50 @@ impl<'a> Body<'a> {
             let choice = is_serial.then_some(Choice::Auto { disable_parallel_tool_use: true });
             (ask.tools.iter().map(|tool| described(tool)).collect(), choice)
         };
-        Body {
+        let mut body = Body {
             model: &endpoint.options.model,
             max_tokens: ask.max_output_tokens,
             stream: true,
             system: conversation.system,
-            messages: conversation.turns.finish(|words| Block::Text { text: words.into() }),
+            messages: conversation.turns.finish(|words| Block::Text { text: words.into(), cache_control: None }),
             tools,
             tool_choice,
             temperature: ask.options.temperature,
             top_p: ask.options.top_p,
-            output_config: ask.options.reasoning_effort.map(|effort| OutputConfig { effort }),
+            output_config: OutputConfig::of(ask),
+        };
+        body.mark();
+        body
+    }
+
+    /// Marks what later requests begin with: tools and instructions, which other conversations of the same
+    /// agent share, and the conversation so far where it goes on, because keeping costs more than reading.
+    fn mark(&mut self) {
+        if let Some(tool) = self.tools.last_mut() {
+            tool.cache_control = Some(CacheControl::Ephemeral);
+        }
+        if let Some(block) = self.system.last_mut() {
+            block.mark();
+        }
+        let goes_on = !self.tools.is_empty() || self.messages.len() > 1;
+        if let Some(block) = self.messages.last_mut().and_then(|turn| turn.blocks.last_mut()).filter(|_| goes_on) {
+            block.mark();
         }
     }
 }
 
 fn described(tool: &ToolInfo) -> Tool<'_> {
-    Tool { name: names::encode(&tool.name), description: &tool.description, input_schema: typed(tool.schema.json()) }
+    Tool {
+        name: names::encode(&tool.name),
+        description: &tool.description,
+        input_schema: typed(tool.schema.json()),
+        cache_control: None,
+    }
 }
 
 /// Declares a tool that was called earlier and may no longer be called.
 fn undescribed(name: Cow<'_, str>) -> Tool<'_> {
-    Tool { name, description: "", input_schema: Cow::Owned(json!({ "type": "object" })) }
+    Tool { name, description: "", input_schema: Cow::Owned(json!({ "type": "object" })), cache_control: None }
 }
 
 /// Returns the schema with `"type": "object"`, which the API requires.
@@ -161,12 +263,16 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn add(&mut self, message: &'a Message) {
+    fn add(&mut self, message: &'a Message, files: &'a BTreeMap<String, File>) {
         match message {
             Message::System { text } => self.system.extend(words(text.as_str())),
             Message::User { text } => {
                 self.settle();
                 self.say(Speaker::User, words(text.as_str()));
+            }
+            Message::Files { files: attached } => {
+                self.settle();
+                self.turns.show(attached, files, Block::file);
             }
             Message::Assistant(reply) => {
                 self.settle();
@@ -176,7 +282,7 @@ impl<'a> Conversation<'a> {
                 }
             }
             Message::Tool { provider_id, name, text, is_error, .. } => {
-                self.open.result(provider_id, name, Told { text: text.as_str(), is_error: *is_error });
+                self.open.result(provider_id, name, CallResult { text: text.as_str(), is_error: *is_error });
             }
         }
     }
@@ -202,7 +308,8 @@ impl<'a> Conversation<'a> {
     fn call(&mut self, call: &'a Call, native: Option<&'a Value>) -> Block<'a> {
         let id = self.ids.claim(call.provider_id.as_str().into(), is_id);
         self.open.call(&call.provider_id, id.clone());
-        let (name, input) = (names::encode(&call.tool), Arguments::of(call.args.as_str()));
+        let name = names::encode(&call.tool);
+        let input = Arguments::of(call.args.as_str());
         if !self.called.contains(&name) {
             self.called.push(name.clone());
         }
@@ -211,17 +318,18 @@ impl<'a> Conversation<'a> {
 
     /// Adds a result for each call still open, before the next message.
     fn settle(&mut self) {
-        for (tool_use_id, Told { text, is_error }) in self.open.settle() {
-            self.turns.say(Speaker::User, Block::ToolResult { tool_use_id, content: text, is_error });
+        for (tool_use_id, CallResult { text, is_error }) in self.open.settle() {
+            let result = Block::ToolResult { tool_use_id, content: text, is_error, cache_control: None };
+            self.turns.say(Speaker::User, result);
         }
         for stray in self.open.strays() {
-            self.turns.say(Speaker::User, Block::Text { text: stray.into() });
+            self.turns.say(Speaker::User, Block::text(stray));
         }
     }
 }
 
 fn words(text: &str) -> Option<Block<'_>> {
-    (!is_blank(text)).then_some(Block::Text { text: text.into() })
+    (!is_blank(text)).then_some(Block::text(text))
 }
 
 fn is_blank(text: &str) -> bool {

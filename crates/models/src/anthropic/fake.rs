@@ -71,7 +71,8 @@ fn conversation_complaint(messages: &[Value]) -> Option<String> {
     if messages.last().is_some_and(|message| text(message, "role") != "user") {
         return Some("This model does not support assistant message prefill.".to_owned());
     }
-    let (mut open, mut ids) = (HashSet::new(), HashSet::new());
+    let mut open = HashSet::new();
+    let mut ids = HashSet::new();
     for message in messages {
         let content = list(message, "/content");
         if content.is_empty() || !matches!(text(message, "role"), "user" | "assistant") {
@@ -116,6 +117,11 @@ fn block_complaint(block: &Value, role: &str) -> Option<String> {
     let is_legal = match (text(block, "type"), role) {
         ("text", _) => return text_complaint(block),
         ("tool_result", "user") => has("tool_use_id"),
+        ("image" | "document", "user") => {
+            let source = block.get("source").unwrap_or(&Value::Null);
+            text(source, "type") == "base64"
+                && ["media_type", "data"].iter().all(|field| !text(source, field).is_empty())
+        }
         ("tool_use", "assistant") => {
             let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
             let is_id = has("id") && text(block, "id").bytes().all(legal);

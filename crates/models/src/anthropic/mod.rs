@@ -19,6 +19,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 
 use super::answer::Decoder;
 use super::options::{Options, OptionsError};
+use super::structured::Refused;
 use super::wire::{Endpoint, Wire};
 use super::{Ask, Model, Piece};
 
@@ -35,14 +36,21 @@ impl Anthropic {
     pub fn new(options: Options, client: Client) -> Result<Anthropic, OptionsError> {
         let mut headers = options.headers(KEY, "")?;
         headers.extend([VERSION]);
-        let (url, origin) = (options.url("/v1/messages")?, format!("anthropic/{}", options.model));
-        Ok(Anthropic(Arc::new(Endpoint { client, url, headers, options, origin, wire: Box::new(Messages) })))
+        let url = options.url("/v1/messages")?;
+        let origin = format!("anthropic/{}", options.model);
+        let wire = Box::new(Messages);
+        let refused = Refused::default();
+        Ok(Anthropic(Arc::new(Endpoint { client, url, headers, options, origin, wire, refused })))
     }
 }
 
 impl Model for Anthropic {
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
         self.0.stream(ask)
+    }
+
+    fn address(&self) -> Option<String> {
+        Some(self.0.address())
     }
 }
 
@@ -54,7 +62,7 @@ impl Wire for Messages {
         serde_json::to_vec(&encode::Body::new(ask, endpoint))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _ask: &Ask) -> Box<dyn Decoder> {
         Box::new(decode::Message::default())
     }
 }

@@ -110,7 +110,7 @@ fn thinking() -> Shape {
     Shape { name: "thinking", stream: sse(&thoughts()), parts, stop: Stop::End, usage: USED }
 }
 
-/// A thought cut before its signature, an input that comes at once, a refusal.
+/// Returns a stream with a thought that is cut before its signature, an input that comes at once, and a refusal.
 fn odd() -> Shape {
     let mut events = vec![
         start(),

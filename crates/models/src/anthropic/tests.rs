@@ -12,7 +12,7 @@ use super::fake::{RULES, error};
 use super::shapes::{begin, delta, end, sse, start, stop, thoughts};
 use crate::conformance::{CALLS, Scene, WORDS, all, ask, ask_on, reply, result};
 use crate::fake::Answer;
-use crate::wired::{KEY, Wired, called, options, said, system, user, words as text_part};
+use crate::wired::{KEY, Wired, called, options, said, system, user, with_files, words as text_part};
 use crate::{Ask, BodyShape, Options, Piece, names};
 
 const WIRE: Wired = Wired {
@@ -30,7 +30,8 @@ fn words(count: usize) -> Vec<Value> {
 
 fn calls() -> Vec<Value> {
     let call = |(at, (id, name, args)): (usize, &(&str, &str, &str))| {
-        let (at, name) = (at as u64, names::encode(name));
+        let at = at as u64;
+        let name = names::encode(name);
         let block = json!({ "type": "tool_use", "id": id, "name": name, "input": {} });
         [begin(at, block), delta(at, "input_json_delta", "partial_json", args), end(at)]
     };
@@ -85,13 +86,39 @@ async fn a_conversation_is_sent_mended_in_turns() {
         { "role": "user", "content": [
             { "type": "tool_result", "tool_use_id": "call_2", "content": "2", "is_error": false } ] },
         { "role": "assistant", "content": [text("Two.")] },
-        { "role": "user", "content": [text("Go on.")] },
+        { "role": "user", "content": [marked(text("Go on."))] },
     ]);
     assert_eq!(request["messages"], expected);
-    assert_eq!(request["system"], json!([text("Be brief.")]));
+    assert_eq!(request["system"], json!([marked(text("Be brief."))]));
     assert_eq!((&request["max_tokens"], &request["stream"]), (&json!(100), &json!(true)));
     assert_eq!(request["tools"][0]["name"], "net_x2E_find");
     assert_eq!(request["tools"][0]["input_schema"]["required"], json!(["input"]));
+}
+
+/// Returns a block with the mark of what is kept in the cache.
+fn marked(mut block: Value) -> Value {
+    block["cache_control"] = json!({ "type": "ephemeral" });
+    block
+}
+
+#[tokio::test]
+async fn the_cache_is_told_the_end_of_tools_instructions_and_a_conversation_that_goes_on() {
+    let messages = Arc::new(vec![system("Be brief."), system("Be kind."), user("Hello.")]);
+    let places = |request: &Value| {
+        let text = request.to_string();
+        let at = |pointer: &str| request.pointer(pointer).is_some_and(|block| block.get("cache_control").is_some());
+        let marks = text.matches("cache_control").count();
+        (marks, at("/tools/1"), at("/system/1"), at("/messages/0/content/0"))
+    };
+    let with_tools = WIRE.asked(Ask { messages: messages.clone(), ..ask() }).await;
+    assert_eq!(with_tools["tools"].as_array().map(Vec::len), Some(2), "{with_tools}");
+    assert_eq!(places(&with_tools), (3, true, true, true), "{with_tools}");
+    let alone = WIRE.asked(Ask { messages, tools: Arc::new([]), ..ask() }).await;
+    assert_eq!(places(&alone), (1, false, true, false), "one question is not worth keeping: {alone}");
+    let calls = Reply { wire: "openai".to_owned(), parts: vec![called("a", "calculator", "{}")], stop: Stop::End };
+    let on = WIRE.asked(ask_on(&calls)).await;
+    let last = on["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["type"], &last["cache_control"]), (&json!("tool_result"), &json!({ "type": "ephemeral" })));
 }
 
 #[tokio::test]
@@ -137,7 +164,8 @@ async fn a_question_without_tools_still_names_those_that_were_called() {
     let calls = ["a", "b"].map(|id| called(id, "net.find", "{}")).to_vec();
     let asked = Reply { wire: "openai".to_owned(), parts: calls, stop: Stop::End };
     let request = WIRE.asked(Ask { tools: Arc::new([]), ..ask_on(&asked) }).await;
-    assert_eq!(request["tools"], json!([{ "name": "net_x2E_find", "input_schema": { "type": "object" } }]));
+    let tool = marked(json!({ "name": "net_x2E_find", "input_schema": { "type": "object" } }));
+    assert_eq!(request["tools"], json!([tool]));
     assert_eq!(request["tool_choice"], json!({ "type": "none" }));
     judge("anthropic", &[request]);
 }
@@ -213,4 +241,25 @@ async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
     let body = WIRE.optional(BodyShape::Messages).await;
     assert_eq!((&body["temperature"], &body["top_p"], &body["seed"]), (&json!(0.5), &json!(0.9), &json!(null)));
     assert_eq!(body["output_config"], json!({ "effort": "high" }));
+}
+
+#[tokio::test]
+async fn a_schema_is_told_in_the_providers_words_until_it_refuses_it() {
+    let told = WIRE.schema_at(BodyShape::Messages, "/output_config/format").await;
+    let schema =
+        json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "additionalProperties": false });
+    assert_eq!(told, json!({ "type": "json_schema", "schema": schema }));
+}
+
+#[tokio::test]
+async fn files_are_sent_as_images_and_documents_beside_the_words() {
+    let request = WIRE.asked(with_files()).await;
+    let source = |kind: &str| json!({ "type": "base64", "media_type": kind, "data": "AAEC" });
+    let expected = json!([
+        { "type": "text", "text": "Look." },
+        { "type": "image", "source": source("image/png") },
+        { "type": "document", "source": source("application/pdf"), "title": "b.bin",
+            "cache_control": { "type": "ephemeral" } },
+    ]);
+    assert_eq!(request["messages"][0]["content"], expected);
 }

@@ -81,7 +81,7 @@ fn joined(text: String, next: String) -> String {
     text + gap + &next
 }
 
-/// The result of one call, in words.
+/// Returns the result of one call, in words.
 fn result(done: &Done<'_>) -> String {
     let arg = |name: &str| done.args.get(name).and_then(Value::as_str).unwrap_or_default();
     let first = done.args.as_object().and_then(|args| args.values().find_map(Value::as_str)).unwrap_or_default();
@@ -117,7 +117,7 @@ fn inner(text: &str, marks: &str) -> String {
     without_notice(text).lines().map(deeper).collect::<Vec<_>>().join("\n")
 }
 
-/// A text without the notice; the beginning of its first line may matter.
+/// Returns a text without the notice; the beginning of its first line may matter.
 pub(super) fn without_notice(text: &str) -> String {
     text.replace(NOTICE, "").trim_end().trim_start_matches('\n').to_owned()
 }
@@ -143,8 +143,8 @@ fn composed(prompt: &Prompt<'_>, inputs: &[Input], tools: &[Arc<ToolInfo>]) -> S
     format!("# {}\n\n{}", title(task), parts.join("\n\n"))
 }
 
-/// An answer to words that ask for nothing a rule knows: what was said before,
-/// a greeting, or a list of what works here.
+/// Returns an answer to words that ask for nothing a rule knows: earlier messages, a greeting, or a list of the things
+/// that work here.
 fn small_talk(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     let said = prompt.task().to_lowercase();
     let works = |needed: &Option<&str>| needed.is_none_or(|needed| tools.iter().any(|tool| tool.name == needed));
@@ -187,13 +187,13 @@ fn count(text: &str) -> Option<usize> {
     text.split_whitespace().find_map(number).filter(|count| (1..=NUMBERS.len()).contains(count))
 }
 
-/// The topic of a task.
+/// Returns the topic of a task.
 fn topic(task: &str) -> String {
     let line = task.lines().next().unwrap_or_default();
     line.split_once(" about ").map_or_else(|| named(without_verb(line)), |(_, topic)| named(topic))
 }
 
-/// The title of an answer to a task.
+/// Returns the title of an answer to a task.
 pub(super) fn title(task: &str) -> String {
     let phrase = without_verb(task.lines().next().unwrap_or_default());
     words::capital(&named(words::after(phrase, "about ")))
@@ -211,7 +211,7 @@ fn named(phrase: &str) -> String {
     words::after(name, "the |a ").trim().to_owned()
 }
 
-/// The items of all lists in earlier outputs.
+/// Returns the items of all lists in earlier outputs.
 fn items(inputs: &[Input]) -> Vec<String> {
     let lines = inputs.iter().flat_map(|input| input.output.lines());
     lines.filter_map(words::item).map(|item| item.replace("**", "")).collect()
@@ -240,7 +240,7 @@ fn timetable(task: &str, items: &[String]) -> Option<Vec<String>> {
     Some(rows)
 }
 
-/// The task's words and the tools' numbers, for a structured answer.
+/// Returns the task's words and the tools' numbers, for a structured answer.
 pub(super) fn filling(prompt: &Prompt<'_>) -> Filling {
     let done = prompt.done();
     let found = || done.iter().filter(|done| !done.failed);

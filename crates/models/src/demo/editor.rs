@@ -47,7 +47,7 @@ pub(super) fn calls(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Planned
     }
 }
 
-/// The result of a call of the editor, in words.
+/// Returns the result of a call of the editor, in words.
 pub(super) fn told(done: &Done<'_>) -> Option<String> {
     match done.tool {
         BUILD => {
@@ -67,7 +67,7 @@ fn built(done: &Done<'_>) -> Option<String> {
     told.get("graph_ref").and_then(Value::as_str).map(str::to_owned)
 }
 
-/// The purpose of the workflow a text asks for: `build a workflow that …`.
+/// Returns the purpose of the workflow a text asks for: `build a workflow that …`.
 fn objective(text: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let (before, _) = lower.split_once("workflow")?;
@@ -77,7 +77,7 @@ fn objective(text: &str) -> Option<String> {
     Some(capital(if rest.is_empty() { text.trim() } else { rest }))
 }
 
-/// The tasks on the canvas, and the names of those nobody reads.
+/// The tasks on the canvas, and the names of those that no other task reads.
 #[derive(Default)]
 struct Canvas {
     names: Vec<String>,
@@ -104,7 +104,7 @@ impl Canvas {
         self.names.iter().find(same).cloned().unwrap_or_else(|| bare.to_owned())
     }
 
-    /// The change a sentence asks for.
+    /// Returns the change a sentence asks for.
     fn change(&self, sentence: &str) -> Option<PlannedCall> {
         let sentence = after(sentence.trim().trim_end_matches(['.', '!']), POLITE);
         let (verb, rest) = sentence.split_once(' ')?;
@@ -123,7 +123,7 @@ impl Canvas {
         }
     }
 
-    /// `a step called x that does something after y`
+    /// Returns the call that adds a step, for a sentence such as `a step called x that does something after y`.
     fn addition(&self, rest: &str) -> Option<PlannedCall> {
         let rest = ["a ", "another "].iter().find_map(|start| rest.strip_prefix(start))?;
         let rest = ["step ", "task "].iter().find_map(|start| rest.strip_prefix(start))?;
@@ -146,8 +146,8 @@ fn short(description: &str) -> String {
     words.take(NAME_WORDS).collect::<Vec<_>>().join(" ")
 }
 
-/// A workflow for an objective, a task for each of its parts: those that gather run side by side,
-/// the others read everything before them that nobody has read.
+/// Returns a workflow for an objective, with a task for each of its parts: those that gather run side by side, the
+/// others read all outputs before them that no other task has read.
 pub(super) fn workflow(objective: &str, registry: &str) -> Value {
     let (_, listed) = words::parts(objective);
     let steps =

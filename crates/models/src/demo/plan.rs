@@ -77,7 +77,7 @@ fn wanted(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<PlannedCall> {
     if handed.is_empty() { tools.iter().flat_map(|tool| tool_calls(&text, tool)).collect() } else { handed }
 }
 
-/// The calls of one tool that a text asks for.
+/// Returns the calls of one tool that a text asks for.
 fn tool_calls(text: &str, tool: &ToolInfo) -> Vec<PlannedCall> {
     let handing = [OwnTool::RunSubtask, OwnTool::Delegate, OwnTool::DelegateTask, OwnTool::FinishSubtask];
     let is_handing = OwnTool::parse(&tool.name).is_some_and(|own| handing.contains(&own));
@@ -118,7 +118,8 @@ fn prose(text: &str) -> String {
     words::urls(without).into_iter().fold(without.to_owned(), |rest, url| rest.replace(url, " "))
 }
 
-/// A file with what stands in quotes, else with what would have been the answer.
+/// Returns the arguments for writing a file: with the text in quotes, else with the text that would have been the
+/// answer.
 fn written(words: &str, path: &str) -> Value {
     let content = words.split('"').nth(1).map_or_else(|| answer::outlined(words, None), str::to_owned);
     json!({ "path": path, "content": format!("{content}\n") })
@@ -139,8 +140,8 @@ fn named(text: &str, tool: &ToolInfo) -> Value {
     sample::of(tool.schema.json(), &sample::Filling { title, points, numbers: Vec::new() })
 }
 
-/// One call for every task a manager lists: for the role in the same place of
-/// its team, else for one role after the other.
+/// Returns one call for every task a manager lists: for the role in the same place of its team, else for one role after
+/// the other.
 fn errands(text: &str, tool: &ToolInfo) -> Vec<PlannedCall> {
     let roles = roles(tool);
     let (work, team) = text.split_once("Your team:").unwrap_or((text, ""));
@@ -156,7 +157,7 @@ fn errands(text: &str, tool: &ToolInfo) -> Vec<PlannedCall> {
     tasks.iter().enumerate().filter_map(errand).collect()
 }
 
-/// The work a text wants another agent asked for: `ask the cook to boil an egg`.
+/// Returns the work a text wants another agent asked for: `ask the cook to boil an egg`.
 fn favours(text: &str, tool: &ToolInfo) -> Vec<PlannedCall> {
     let roles = roles(tool);
     let favour = |sentence: &str| {

@@ -93,7 +93,7 @@ impl<'a> Prompt<'a> {
     pub(super) fn system(&self) -> &'a str {
         let told = |message: &'a Message| match message {
             Message::System { text } => Some(text.as_str()),
-            Message::User { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+            Message::User { .. } | Message::Files { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
         };
         self.before.iter().find_map(told).unwrap_or_default()
     }
@@ -110,7 +110,7 @@ impl<'a> Prompt<'a> {
         opening.into_iter().chain(later).flat_map(str::lines).map(content).filter(|line| !line.is_empty()).collect()
     }
 
-    /// What a reviewer wants to be different this time.
+    /// Returns the feedback of a reviewer, if the work is done again.
     pub(super) fn feedback(&self) -> Option<&'a str> {
         let body = self.section("Revision Instructions")?;
         Some(body.split_once("\n\nYour previous output was:\n").map_or(body, |(feedback, _)| feedback).trim())
@@ -146,7 +146,11 @@ impl<'a> Prompt<'a> {
         let asks = self.later().last().is_some_and(|text| GO_ON.iter().any(|start| text.starts_with(start)));
         let cut = |message: &'a Message| match message {
             Message::Assistant(reply) if reply.stop == Stop::Length => Some(reply.text()),
-            Message::Assistant(_) | Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+            Message::Assistant(_)
+            | Message::System { .. }
+            | Message::User { .. }
+            | Message::Files { .. }
+            | Message::Tool { .. } => None,
         };
         asks.then(|| self.since.iter().filter_map(cut).collect())
     }
@@ -157,7 +161,7 @@ impl<'a> Prompt<'a> {
             Message::Tool { provider_id, name, text, is_error, .. } => {
                 Some(Done { tool: name, args: self.arguments(provider_id), text: text.as_str(), failed: *is_error })
             }
-            Message::System { .. } | Message::User { .. } | Message::Assistant(_) => None,
+            Message::System { .. } | Message::User { .. } | Message::Files { .. } | Message::Assistant(_) => None,
         };
         self.since.iter().filter_map(done).collect()
     }
@@ -165,7 +169,7 @@ impl<'a> Prompt<'a> {
     fn arguments(&self, provider_id: &str) -> Value {
         let replies = self.since.iter().filter_map(|message| match message {
             Message::Assistant(reply) => Some(reply),
-            Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+            Message::System { .. } | Message::User { .. } | Message::Files { .. } | Message::Tool { .. } => None,
         });
         let call = replies.flat_map(|reply| reply.calls()).find(|call| call.provider_id == provider_id);
         call.and_then(|call| serde_json::from_str(call.args.as_str()).ok()).unwrap_or_default()
@@ -179,7 +183,7 @@ impl<'a> Prompt<'a> {
 fn words(message: &Message) -> Option<&str> {
     match message {
         Message::User { text } => Some(text.as_str()),
-        Message::System { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+        Message::System { .. } | Message::Files { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
     }
 }
 

@@ -85,7 +85,7 @@ impl Filler<'_> {
         (0..count.min(VALUES_MAX.into())).map(|_| self.sample(item, name, depth + 1)).collect()
     }
 
-    /// A title or the next point, as long as it must be and no longer than it may be.
+    /// Returns a title or the next point, within the length limits of the schema.
     fn text(&mut self, schema: &Value, name: &str) -> String {
         match schema.get("format").and_then(Value::as_str) {
             Some("date") => return "2026-01-31".to_owned(),
@@ -105,8 +105,8 @@ impl Filler<'_> {
         format!("{text} ").chars().cycle().take(usize::try_from(length).unwrap_or(0)).collect()
     }
 
-    /// The next number that was found where it fits, else the first that does
-    /// of zero and those around the bounds.
+    /// Returns the next number that was found where it fits, else the first that does of zero and those around the
+    /// bounds.
     fn number(&mut self, schema: &Value) -> Value {
         let check = Schema::new(schema.clone());
         let found = self.filling.numbers.get(self.counted).copied();

@@ -210,6 +210,8 @@ fn ask(messages: Vec<Message>, tools: &[&str]) -> Ask {
         tools: tools.iter().map(|name| Arc::new(info(name))).collect::<Vec<_>>().into(),
         max_output_tokens: 1_000,
         options: ModelOptions::default(),
+        schema: None,
+        files: Arc::default(),
     }
 }
 
@@ -262,13 +264,14 @@ async fn result(call: &Call) -> (String, bool) {
     };
     match answer {
         Answer::Done { text, .. } => (text, false),
-        Answer::Failed(text) | Answer::Unknown(text) => (text, true),
+        Answer::Failed(text) | Answer::Unknown(text) | Answer::Late { why: text, .. } => (text, true),
     }
 }
 
 /// Calls the model until it makes no more calls; returns the calls, in order, and the answer.
 async fn conversation(task: &str, tools: &[&str]) -> (Vec<String>, String) {
-    let (mut messages, mut calls) = (vec![user(task)], Vec::new());
+    let mut messages = vec![user(task)];
+    let mut calls = Vec::new();
     for round in 0..5 {
         let (reply, _) = reply(Ask { round, ..ask(messages.clone(), tools) }).await;
         let wanted: Vec<Call> = reply.calls().cloned().collect();
@@ -280,7 +283,8 @@ async fn conversation(task: &str, tools: &[&str]) -> (Vec<String>, String) {
             let (text, is_error) = result(&call).await;
             calls.push(format!("{} {}", call.tool, call.args.as_str()));
             let id = Id::task(0).call(round, place);
-            let (provider_id, name) = (call.provider_id, call.tool);
+            let provider_id = call.provider_id;
+            let name = call.tool;
             messages.push(Message::Tool { call: id, provider_id, name, text: text.into(), is_error });
         }
     }

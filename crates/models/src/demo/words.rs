@@ -1,6 +1,5 @@
-//! What can be found in the words of a task: sums, addresses, files, JSON, the
-//! parts of a request, a question for a person. Lists of phrases are strings
-//! with `|` between the phrases.
+//! Finds things in the words of a task: sums, addresses, files, JSON, the parts of a request, a question for a person.
+//! Lists of phrases are strings with `|` between the phrases.
 
 use jiff::tz;
 use serde_json::Value;
@@ -11,14 +10,14 @@ const GATHERING: &str = "ask|calculate|collect|fetch|find|gather|get|list|load|l
 const MAKING: &str = "analyse|analyze|check|choose|clean|combine|compare|create|describe|design|draft|edit|evaluate|\
                       explain|format|outline|plan|prepare|print|publish|rank|report|review|send|summarise|summarize|\
                       test|translate|turn|verify|write";
-/// What else a request can begin with.
+/// Further words that a request can begin with.
 const ASKING: &str = "add|count|give|how|name|say|show|tell|what|which";
-/// Words that refer to something said before.
+/// Words that refer to an earlier part of the text.
 const LEANING: &str = "it|its|them|that|this|both";
 /// Endings of file names.
 const EXTENSIONS: &str = "csv|html|json|log|md|py|rs|sql|toml|txt|xml|yaml|yml";
 
-/// Whether a text has one of these phrases in it.
+/// Returns whether a text has one of these phrases in it.
 pub(super) fn has_any(text: &str, phrases: &str) -> bool {
     phrases.split('|').any(|phrase| text.contains(phrase))
 }
@@ -39,12 +38,12 @@ pub(super) fn capital(text: &str) -> String {
     signs.next().map(|first| first.to_uppercase().chain(signs).collect()).unwrap_or_default()
 }
 
-/// The rest of a text after the first of these beginnings it has, else all of it.
+/// Returns the rest of a text after the first of these beginnings it has, else all of it.
 pub(super) fn after<'a>(text: &'a str, beginnings: &str) -> &'a str {
     beginnings.split('|').find_map(|beginning| text.strip_prefix(beginning)).unwrap_or(text)
 }
 
-/// The sums in a text: numbers with an operator between them.
+/// Returns the sums in a text: numbers with an operator between them.
 pub(super) fn sums(text: &str) -> Vec<String> {
     let asks = has_any(&text.to_lowercase(), "what |calculate |how much ");
     let text = text.replace(", ", "\n").replace(". ", "\n").replace("% of ", "%\u{1}");
@@ -68,8 +67,8 @@ fn balanced(text: &str) -> &str {
     inside.unwrap_or(text).trim()
 }
 
-/// A bare `-` or `/` also stands in dates and ranges, so those need room
-/// around them, or somebody who asks.
+/// Whether a text is a sum. A bare `-` or `/` also stands in dates and ranges, so those need spaces around them, or a
+/// question for the result.
 fn is_sum(text: &str, asks: bool) -> bool {
     let number = |side: &str| side.contains(|sign: char| sign.is_ascii_digit());
     let parted = |sign: &&str| text.split_once(*sign).is_some_and(|(left, right)| number(left) && number(right));
@@ -110,7 +109,7 @@ fn is_path(word: &str) -> bool {
     parts.is_some_and(|(_, extension)| EXTENSIONS.split('|').any(|known| known == extension))
 }
 
-/// The first JSON in a text that is worth a query, and the words before it.
+/// Returns the first JSON in a text that is worth a query, and the words before it.
 pub(super) fn json(text: &str) -> Option<(Value, &str)> {
     let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
     let mut found = starts.filter_map(|at| Some((leading_json(text.get(at..)?)?, text.get(..at)?)));
@@ -181,8 +180,8 @@ pub(super) fn item(line: &str) -> Option<&str> {
     line.strip_prefix("- ").or(numbered).map(str::trim)
 }
 
-/// The parts of a request that says several things in one breath, each of which
-/// can be done without the others; none where it says one thing.
+/// Returns the parts of a request that asks for several things at once, each of which can be done without the others;
+/// none where it asks for one thing.
 pub(super) fn requests(text: &str) -> Vec<String> {
     let begins = |word: &str| is_task(word) || is_verb(word, ASKING);
     let requests = clauses(after(text.trim(), "Please |please "), begins);
@@ -199,8 +198,8 @@ pub(super) fn requests(text: &str) -> Vec<String> {
     }
 }
 
-/// The clauses of a text: a comma, a question mark or an `and` ends one where a
-/// word follows that begins another.
+/// Returns the clauses of a text: a comma, a question mark or an `and` ends one where a word follows that begins
+/// another.
 pub(super) fn clauses(text: &str, begins: impl Fn(&str) -> bool) -> Vec<String> {
     let text = text.replace(", and ", ", ").replace("? ", ", ").replace(". ", ", ").replace(" and ", ", ");
     let mut clauses: Vec<String> = Vec::new();
@@ -216,23 +215,23 @@ pub(super) fn clauses(text: &str, begins: impl Fn(&str) -> bool) -> Vec<String> 
     clauses
 }
 
-/// Whether a word is one of these verbs, as an order or as in `writes`.
+/// Returns whether a word is one of these verbs, as an order or as in `writes`.
 fn is_verb(word: &str, verbs: &str) -> bool {
     let word = word.to_lowercase();
     verbs.split('|').any(|verb| [Some(&*word), word.strip_suffix('s'), word.strip_suffix("es")].contains(&Some(verb)))
 }
 
-/// Whether a word is a verb that asks for a text or a part of one.
+/// Returns whether a word is a verb that asks for a text or a part of one.
 pub(super) fn is_task(word: &str) -> bool {
     is_gathering(word) || is_verb(word, MAKING)
 }
 
-/// Whether a word is a verb that gathers something.
+/// Returns whether a word is a verb that gathers something.
 pub(super) fn is_gathering(word: &str) -> bool {
     is_verb(word, GATHERING)
 }
 
-/// A sentence as an order: `writes a poem` is `Write a poem`.
+/// Returns a sentence as an order: `writes a poem` is `Write a poem`.
 pub(super) fn imperative(text: &str) -> String {
     let (verb, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     let stem = [verb.strip_suffix("es"), verb.strip_suffix('s')].into_iter().flatten();

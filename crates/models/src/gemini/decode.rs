@@ -83,7 +83,7 @@ struct Counted {
     cached_content_token_count: u64,
 }
 
-/// The kind of a text: said to the user, or thinking.
+/// The kind of a text: a part of the answer, or reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Voice {
     Aloud,
@@ -155,7 +155,7 @@ impl Decoder for Content {
                 native,
             }),
         };
-        Ok(Whole { parts: self.parts.into_iter().map(part).collect(), stop, usage: self.usage })
+        Ok(Whole { parts: self.parts.into_iter().map(part).collect(), stop, usage: self.usage, unsaid: String::new() })
     }
 }
 

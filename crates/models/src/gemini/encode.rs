@@ -3,6 +3,7 @@
 //! calls may have no ids. Signatures are sent back on the same parts they came with.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
@@ -12,10 +13,10 @@ use serde_json::{Map, Value};
 
 use super::schema::Plain;
 use crate::native::{Arguments, Native};
-use crate::pairs::{Open, Told};
+use crate::pairs::{CallResult, Open};
 use crate::turns::{Speaker, Turn, Turns};
 use crate::wire::Endpoint;
-use crate::{Ask, names};
+use crate::{Ask, File, names};
 
 /// The signature that the API accepts for a call it did
 /// not make; without one its newer models refuse the call.
@@ -30,7 +31,7 @@ pub(super) struct Body<'a> {
     contents: Vec<Turn<Block<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<[Tools<'a>; 1]>,
-    generation_config: Generation,
+    generation_config: Generation<'a>,
 }
 
 #[derive(Serialize)]
@@ -55,7 +56,7 @@ struct Function<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Generation {
+struct Generation<'a> {
     max_output_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
@@ -65,6 +66,10 @@ struct Generation {
     seed: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<Plain<'a>>,
 }
 
 /// The amount of thinking: a level, or a number of tokens for models that do not know levels.
@@ -75,11 +80,21 @@ enum Thinking {
     ThinkingBudget(u32),
 }
 
-impl Generation {
-    fn of(ask: &Ask, model: &str) -> Generation {
+impl<'a> Generation<'a> {
+    fn of(ask: &'a Ask, model: &str) -> Generation<'a> {
         let ModelOptions { temperature, top_p, seed, reasoning_effort } = ask.options;
         let thinking_config = reasoning_effort.and_then(|effort| thinking(effort, model));
-        Generation { max_output_tokens: ask.max_output_tokens, temperature, top_p, seed, thinking_config }
+        // The API takes a schema or tools, not both.
+        let schema = ask.schema.as_ref().filter(|_| ask.tools.is_empty());
+        Generation {
+            max_output_tokens: ask.max_output_tokens,
+            temperature,
+            top_p,
+            seed,
+            thinking_config,
+            response_mime_type: schema.map(|_| "application/json"),
+            response_json_schema: schema.map(|schema| Plain(schema.json())),
+        }
     }
 }
 
@@ -110,6 +125,9 @@ enum Block<'a> {
     Text {
         text: Cow<'a, str>,
     },
+    File {
+        inline_data: InlineData<'a>,
+    },
     NativeText(Native<'a, &'a str>),
     Call {
         function_call: FunctionCall<'a>,
@@ -120,6 +138,14 @@ enum Block<'a> {
     Result {
         function_response: FunctionResponse<'a>,
     },
+}
+
+/// The bytes of a file.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InlineData<'a> {
+    mime_type: &'a str,
+    data: &'a str,
 }
 
 #[derive(Serialize)]
@@ -148,10 +174,11 @@ enum Response<'a> {
 impl<'a> Body<'a> {
     /// Builds the request that sends `ask` to `endpoint`.
     pub(super) fn new(ask: &'a Ask, endpoint: &'a Endpoint) -> Body<'a> {
-        let (turns, open) = (Turns::new(), Open::new());
+        let turns = Turns::new();
+        let open = Open::new();
         let mut conversation = Conversation { origin: &endpoint.origin, system: Vec::new(), turns, open };
         for message in ask.messages.iter() {
-            conversation.add(message);
+            conversation.add(message, &ask.files);
         }
         conversation.settle();
         let tools = Tools { function_declarations: ask.tools.iter().map(|tool| function(tool)).collect() };
@@ -182,19 +209,26 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn add(&mut self, message: &'a Message) {
+    fn add(&mut self, message: &'a Message, files: &'a BTreeMap<String, File>) {
         match message {
             Message::System { text } => self.system.extend(words(text.as_str())),
             Message::User { text } => {
                 self.settle();
                 self.say(Speaker::User, words(text.as_str()));
             }
+            Message::Files { files: attached } => {
+                self.settle();
+                self.turns.show(attached, files, |file| {
+                    let inline_data = InlineData { mime_type: &file.media_type, data: &file.base64 };
+                    Block::File { inline_data }
+                });
+            }
             Message::Assistant(reply) => {
                 self.settle();
                 self.reply(reply);
             }
             Message::Tool { provider_id, name, text, is_error, .. } => {
-                self.open.result(provider_id, name, Told { text: text.as_str(), is_error: *is_error });
+                self.open.result(provider_id, name, CallResult { text: text.as_str(), is_error: *is_error });
             }
         }
     }

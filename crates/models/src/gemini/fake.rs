@@ -1,4 +1,4 @@
-//! What the Gemini API refuses, as its newer models do.
+//! The refusals of the Gemini API, as its newer models give them.
 
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
@@ -9,9 +9,10 @@ use crate::fake::{Answer, Rules, list, text};
 pub(crate) const RULES: Rules = Rules { base: "", path: "/v1beta/models/m:streamGenerateContent?alt=sse", refusal };
 
 const FIELDS: [&str; 5] = ["systemInstruction", "contents", "tools", "generationConfig", "cachedContent"];
-const PART_FIELDS: [&str; 5] = ["text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
+const PART_FIELDS: [&str; 6] =
+    ["inlineData", "text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
 
-/// A complaint in Google's form.
+/// Returns a complaint in Google's form.
 pub(crate) fn error(code: u16, status: &str, message: &str) -> Answer {
     Answer::json(code, &json!({ "error": { "code": code, "message": message, "status": status } }))
 }
@@ -44,13 +45,20 @@ fn tool_complaint(tool: &Value) -> Option<String> {
 }
 
 fn part_complaint(part: &Value) -> Option<String> {
-    let data = ["text", "functionCall", "functionResponse"].iter().filter(|name| part.get(**name).is_some()).count();
+    let data = ["text", "inlineData", "functionCall", "functionResponse"]
+        .iter()
+        .filter(|name| part.get(**name).is_some())
+        .count();
     let has_words = part.get("text").is_none_or(|text| text != "") || part.get("thoughtSignature").is_some();
     let is_whole = |kind: &str, body: &str| {
         part.get(kind).is_none_or(|call| !text(call, "name").is_empty() && call.get(body).is_some_and(Value::is_object))
     };
-    let is_legal =
-        data == 1 && has_words && is_whole("functionCall", "args") && is_whole("functionResponse", "response");
+    let is_file = |file: &Value| ["mimeType", "data"].iter().all(|field| !text(file, field).is_empty());
+    let is_legal = data == 1
+        && has_words
+        && part.get("inlineData").is_none_or(is_file)
+        && is_whole("functionCall", "args")
+        && is_whole("functionResponse", "response");
     let empty = || format!("contents.parts must not be empty: {part}");
     unknown(part, &PART_FIELDS).or_else(|| (!is_legal).then(empty))
 }
@@ -85,7 +93,8 @@ fn named<'a>(content: Option<&'a Value>, kind: &str) -> Vec<(&'a str, &'a str)> 
     parts.iter().filter_map(|part| part.get(kind)).map(|call| (text(call, "name"), text(call, "id"))).collect()
 }
 
-/// Calls follow the user and are answered at once, all of them, in their order.
+/// Returns the complaint about calls that do not follow the user, or that are not answered at once, all of them and in
+/// their order.
 fn turn_complaint(content: &Value, before: Option<&Value>) -> Option<String> {
     let is_user = |content: &Value| text(content, "role") == "user";
     if !named(Some(content), "functionCall").is_empty() && !before.is_some_and(is_user) {

@@ -20,6 +20,7 @@ use reqwest::{Client, Url};
 
 use super::answer::Decoder;
 use super::options::{Options, OptionsError};
+use super::structured::Refused;
 use super::wire::{Endpoint, Wire};
 use super::{Ask, Model, Piece};
 
@@ -32,14 +33,22 @@ pub struct Gemini(Arc<Endpoint>);
 impl Gemini {
     /// Returns a model reached through `client`.
     pub fn new(options: Options, client: Client) -> Result<Gemini, OptionsError> {
-        let (url, headers, origin) = (url(&options)?, options.headers(KEY, "")?, format!("gemini/{}", options.model));
-        Ok(Gemini(Arc::new(Endpoint { client, url, headers, options, origin, wire: Box::new(Content) })))
+        let url = url(&options)?;
+        let headers = options.headers(KEY, "")?;
+        let origin = format!("gemini/{}", options.model);
+        let wire = Box::new(Content);
+        let refused = Refused::default();
+        Ok(Gemini(Arc::new(Endpoint { client, url, headers, options, origin, wire, refused })))
     }
 }
 
 impl Model for Gemini {
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
         self.0.stream(ask)
+    }
+
+    fn address(&self) -> Option<String> {
+        Some(self.0.address())
     }
 }
 
@@ -61,7 +70,7 @@ impl Wire for Content {
         serde_json::to_vec(&encode::Body::new(ask, endpoint))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _ask: &Ask) -> Box<dyn Decoder> {
         Box::new(decode::Content::default())
     }
 }

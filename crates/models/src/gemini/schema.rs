@@ -48,7 +48,8 @@ impl<'a> Node<'a> {
             map.serialize_entry(name, &Node { value, ..*self })?;
         }
         // The fields beside a reference take precedence over those of its target.
-        let (mut own, mut node) = (vec![fields], *self);
+        let mut own = vec![fields];
+        let mut node = *self;
         while let Some(target) = own.last().and_then(|fields| node.follow(fields)) {
             node.nested += 1;
             let is_new = |name: &str| own.iter().all(|fields| !fields.contains_key(name));

@@ -11,7 +11,7 @@ use super::shapes::{chunk, sse, thoughts};
 use super::{Gemini, url};
 use crate::conformance::{CALLS, Scene, WORDS, result};
 use crate::fake::Answer;
-use crate::wired::{Wired, called, said, system, user};
+use crate::wired::{Wired, called, said, system, user, with_files};
 use crate::{BodyShape, Options, names};
 
 const WIRE: Wired =
@@ -186,4 +186,20 @@ async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
     let config = &body["generationConfig"];
     assert_eq!((&config["temperature"], &config["topP"], &config["seed"]), (&json!(0.5), &json!(0.9), &json!(7)));
     assert_eq!(config["thinkingConfig"], json!({ "thinkingLevel": "HIGH" }));
+}
+
+#[tokio::test]
+async fn a_schema_is_told_in_the_providers_words_until_it_refuses_it() {
+    let told = WIRE.schema_at(BodyShape::Content, "/generationConfig/responseJsonSchema").await;
+    assert_eq!(told["type"], "object");
+    let told = WIRE.schema_at(BodyShape::Content, "/generationConfig/responseMimeType").await;
+    assert_eq!(told, "application/json");
+}
+
+#[tokio::test]
+async fn files_are_sent_inline_beside_the_words() {
+    let request = WIRE.asked(with_files()).await;
+    let inline = |kind: &str| json!({ "inlineData": { "mimeType": kind, "data": "AAEC" } });
+    let expected = json!([{ "text": "Look." }, inline("image/png"), inline("application/pdf")]);
+    assert_eq!(request["contents"][0]["parts"], expected);
 }

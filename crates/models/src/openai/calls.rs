@@ -65,10 +65,10 @@ impl<'de> Visitor<'de> for Fields {
 
 /// The calls of one reply.
 #[derive(Debug, Default)]
-pub(super) struct Calls(Vec<Slot>);
+pub(super) struct Calls(Vec<PartialCall>);
 
 #[derive(Debug, Default)]
-struct Slot {
+struct PartialCall {
     index: Option<u64>,
     id: String,
     name: String,
@@ -80,7 +80,8 @@ impl Calls {
     /// Adds a fragment and returns the number of bytes it brought.
     pub(super) fn add(&mut self, fragment: Fragment<'_>) -> Result<usize, serde_json::Error> {
         let args = arguments(fragment.function.arguments)?;
-        let (id, name) = (fragment.id.unwrap_or_default(), fragment.function.name.unwrap_or_default());
+        let id = fragment.id.unwrap_or_default();
+        let name = fragment.function.name.unwrap_or_default();
         let Some(slot) = self.slot(fragment.index, &id, &name) else { return Ok(0) };
         if slot.id.is_empty() {
             slot.id.push_str(&id);
@@ -99,7 +100,7 @@ impl Calls {
     }
 
     /// Returns the call a fragment belongs to, which may be a new one.
-    fn slot(&mut self, index: Option<u64>, id: &str, name: &str) -> Option<&mut Slot> {
+    fn slot(&mut self, index: Option<u64>, id: &str, name: &str) -> Option<&mut PartialCall> {
         let found = match index {
             Some(_) => self.0.iter().rposition(|slot| slot.index == index),
             None if !id.is_empty() => self.0.iter().rposition(|slot| slot.id == id),
@@ -107,10 +108,11 @@ impl Calls {
             None => None,
         };
         // Some servers give every call of a reply the same number.
-        let is_another = |slot: &Slot| !id.is_empty() && !slot.id.is_empty() && slot.id != id && !name.is_empty();
+        let is_another =
+            |slot: &PartialCall| !id.is_empty() && !slot.id.is_empty() && slot.id != id && !name.is_empty();
         let place = found.filter(|place| !self.0.get(*place).is_some_and(is_another)).unwrap_or(self.0.len());
         if place == self.0.len() {
-            self.0.push(Slot { index, ..Slot::default() });
+            self.0.push(PartialCall { index, ..PartialCall::default() });
         }
         self.0.get_mut(place)
     }
@@ -119,7 +121,7 @@ impl Calls {
     /// has not seen; nothing when one of them has no name.
     pub(super) fn finish(self, messages: &[Message], tools: &[Arc<ToolInfo>]) -> Option<Vec<Call>> {
         let mut ids = Ids::of(messages);
-        let call = |slot: Slot| {
+        let call = |slot: PartialCall| {
             let provider_id = ids.claim(slot.id.into(), |_| true).into_owned();
             (!slot.name.is_empty()).then(|| Call {
                 provider_id,

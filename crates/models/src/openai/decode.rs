@@ -2,15 +2,19 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use consort_core::message::{Failure, FailureKind, Part, Stop, Usage};
+use consort_core::catalog::ToolInfo;
+use consort_core::message::{Call, Failure, FailureKind, Part, Stop, Usage};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::calls::{Calls, Fragment};
+use super::spoken::{self, Said, Spoken};
 use crate::answer::{Decoder, Progress, Whole, Words, fits, malformed, say, unreadable};
-use crate::{Ask, Piece, complaint, http};
+use crate::pairs::Ids;
+use crate::{Ask, Piece, complaint, http, names};
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
@@ -80,7 +84,11 @@ struct Details {
 /// One answer being read.
 #[derive(Debug, Default)]
 pub(super) struct Chat {
+    /// The tools that were offered.
+    tools: Arc<[Arc<ToolInfo>]>,
     text: String,
+    /// The bytes of the text that were shown; the rest may be a call in words.
+    shown: usize,
     thoughts: String,
     /// The name of the field in which the server sends its thinking.
     thoughts_field: Option<&'static str>,
@@ -126,6 +134,7 @@ impl Decoder for Chat {
         if !self.has_choice {
             return Err(malformed("the answer holds no choice"));
         }
+        let spoken = self.spoken_parts(ask);
         let mut native = self.natives;
         if let Some(field) = self.thoughts_field.filter(|_| !native.contains_key("reasoning_details")) {
             native.insert(field.to_owned(), Value::Null);
@@ -135,6 +144,11 @@ impl Decoder for Chat {
             let native = (!native.is_empty()).then_some(Value::Object(native));
             parts.push(Part::Thinking { text: self.thoughts.into(), native });
         }
+        if let Some(spoken) = spoken {
+            parts.extend(spoken);
+            return Ok(Whole { parts, stop: self.stop.unwrap_or_default(), usage: self.usage, unsaid: String::new() });
+        }
+        let unsaid = self.text.get(self.shown..).unwrap_or_default().to_owned();
         if !self.text.is_empty() {
             parts.push(Part::Text { text: self.text.into(), native: None });
         }
@@ -142,11 +156,34 @@ impl Decoder for Chat {
             let calls = self.calls.finish(&ask.messages, &ask.tools);
             parts.extend(calls.ok_or_else(|| malformed("a call names no tool"))?.into_iter().map(Part::Call));
         }
-        Ok(Whole { parts, stop: self.stop.unwrap_or_default(), usage: self.usage })
+        Ok(Whole { parts, stop: self.stop.unwrap_or_default(), usage: self.usage, unsaid })
     }
 }
 
 impl Chat {
+    /// Returns an answer of which nothing has arrived, to a request that offered these tools.
+    pub(super) fn new(tools: Arc<[Arc<ToolInfo>]>) -> Chat {
+        Chat { tools, ..Chat::default() }
+    }
+
+    /// Returns the parts of a reply that is calls in words, if it is.
+    fn spoken_parts(&self, ask: &Ask) -> Option<Vec<Part>> {
+        let said = match self.stop {
+            Some(Stop::Length) => spoken::read_cut(&self.text, &ask.tools),
+            Some(Stop::End | Stop::Filtered) | None => spoken::read(&self.text, &ask.tools),
+        };
+        let Said { thought, calls } = said.filter(|_| self.calls.is_empty())?;
+        let thought = (!thought.is_empty()).then(|| Part::Thinking { text: thought.into(), native: None });
+        let mut ids = Ids::of(&ask.messages);
+        let call = |call: Spoken| {
+            let tool = names::decode(&call.name, &ask.tools);
+            let provider_id = ids.claim("".into(), |_| true).into_owned();
+            Part::Call(Call { provider_id, tool, args: call.args.into(), native: None })
+        };
+        let calls: Vec<Part> = calls.into_iter().map(call).collect();
+        Some(thought.into_iter().chain(calls).collect())
+    }
+
     fn add(&mut self, delta: Delta<'_>, ready: &mut VecDeque<Piece>) -> Result<(), serde_json::Error> {
         // Some servers send the same thinking in both fields.
         let (field, thoughts) = match words(delta.reasoning_content)? {
@@ -163,9 +200,9 @@ impl Chat {
             if !text.is_empty() {
                 self.text.push_str(&text);
                 self.size += text.len();
-                say(ready, Piece::Delta(text.into_owned()));
             }
         }
+        self.show(ready);
         for fragment in delta.tool_calls.into_iter().flatten() {
             self.size += self.calls.add(fragment)?;
         }
@@ -173,6 +210,17 @@ impl Chat {
         self.keep("thinking_blocks", delta.thinking_blocks)?;
         self.keep("extra_content", delta.extra_content)?;
         self.keep("thought_signature", delta.thought_signature)
+    }
+
+    /// Shows the text that has arrived, except an end that may become a call in words.
+    fn show(&mut self, ready: &mut VecDeque<Piece>) {
+        // Once its beginning is shown, a reply can only be an answer; the rest needs no look.
+        let is_answer = self.shown > 0 && !self.text.trim_start().starts_with('<');
+        let shown = if is_answer { self.text.len() } else { spoken::shown(&self.text, &self.tools) };
+        if let Some(more) = self.text.get(self.shown..shown).filter(|more| !more.is_empty()) {
+            say(ready, Piece::Delta(more.to_owned()));
+            self.shown = shown;
+        }
     }
 
     /// Stores a field that must be sent back; a list sent in fragments is joined.

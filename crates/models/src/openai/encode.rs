@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 
 use super::CHAT;
 use crate::options::Options;
-use crate::pairs::{Ids, Open, Told};
-use crate::{Ask, names};
+use crate::pairs::{CallResult, Ids, Open};
+use crate::structured::Named;
+use crate::{Ask, File, names};
 
 const PROVIDER_HOST: &str = "api.openai.com";
 /// The longest id that every server accepts.
@@ -70,8 +71,16 @@ pub(super) struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
     #[serde(flatten)]
     options: Sampling,
+}
+
+#[derive(Serialize)]
+struct ResponseFormat<'a> {
+    r#type: &'static str,
+    json_schema: Named<'a>,
 }
 
 #[derive(Serialize)]
@@ -88,6 +97,11 @@ enum Line<'a> {
     User {
         content: Cow<'a, str>,
     },
+    /// A user's words with files.
+    #[serde(rename = "user")]
+    Parts {
+        content: Vec<UserPart<'a>>,
+    },
     Assistant {
         content: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,6 +113,35 @@ enum Line<'a> {
         tool_call_id: Cow<'a, str>,
         content: &'a str,
     },
+}
+
+/// The words of a user, or a file beside them.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum UserPart<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+    File { file: FileData<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct FileData<'a> {
+    filename: &'a str,
+    file_data: String,
+}
+
+impl<'a> UserPart<'a> {
+    fn of(file: &'a File) -> UserPart<'a> {
+        match file.is_picture() {
+            true => UserPart::ImageUrl { image_url: ImageUrl { url: file.data_url() } },
+            false => UserPart::File { file: FileData { filename: &file.name, file_data: file.data_url() } },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -144,13 +187,17 @@ impl<'a> Body<'a> {
         let is_serial = !options.parallel_tool_calls && !ask.tools.is_empty();
         Body {
             model: &options.model,
-            messages: Conversation::lines(&ask.messages, dialect),
+            messages: Conversation::lines(ask, dialect),
             stream: true,
             stream_options: dialect.stream_options.then_some(StreamOptions { include_usage: true }),
             max_tokens: limit.filter(|_| !dialect.max_completion_tokens),
             max_completion_tokens: limit.filter(|_| dialect.max_completion_tokens),
             tools: ask.tools.iter().map(|tool| function(tool)).collect(),
             parallel_tool_calls: is_serial.then_some(false),
+            response_format: ask
+                .schema
+                .as_ref()
+                .map(|schema| ResponseFormat { r#type: "json_schema", json_schema: Named::new(schema) }),
             options: Sampling::of(&ask.options),
         }
     }
@@ -197,7 +244,8 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn lines(messages: &'a [Message], dialect: Dialect) -> Vec<Line<'a>> {
+    fn lines(ask: &'a Ask, dialect: Dialect) -> Vec<Line<'a>> {
+        let messages = &ask.messages;
         let mut conversation = Conversation {
             dialect,
             is_current: false,
@@ -208,23 +256,26 @@ impl<'a> Conversation<'a> {
         let question = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
         for (place, message) in messages.iter().enumerate() {
             conversation.is_current = Some(place) > question;
-            conversation.add(message);
+            conversation.add(message, &ask.files);
         }
         conversation.settle();
         conversation.lines
     }
 
-    fn add(&mut self, message: &'a Message) {
+    fn add(&mut self, message: &'a Message, files: &'a BTreeMap<String, File>) {
         match message {
             Message::System { text } => self.say(Line::System { content: text.as_str() }),
             Message::User { text } => self.say(Line::User { content: text.as_str().into() }),
+            Message::Files { files: attached } => {
+                self.show(attached.iter().filter_map(|file| files.get(&file.id)).map(UserPart::of).collect());
+            }
             Message::Assistant(reply) => {
                 self.settle();
                 let line = self.reply(reply);
                 self.lines.push(line);
             }
             Message::Tool { provider_id, name, text, is_error, .. } => {
-                self.open.result(provider_id, name, Told { text: text.as_str(), is_error: *is_error });
+                self.open.result(provider_id, name, CallResult { text: text.as_str(), is_error: *is_error });
             }
         }
     }
@@ -232,6 +283,22 @@ impl<'a> Conversation<'a> {
     fn say(&mut self, line: Line<'a>) {
         self.settle();
         self.lines.push(line);
+    }
+
+    /// Adds files to the user's message before them, or as a message of their own after results of tools.
+    fn show(&mut self, files: Vec<UserPart<'a>>) {
+        if files.is_empty() {
+            return;
+        }
+        self.settle();
+        let mut content = Vec::with_capacity(files.len() + 1);
+        if let Some(Line::User { content: words }) = self.lines.last_mut() {
+            let text = std::mem::take(words);
+            self.lines.pop();
+            content.extend((!text.is_empty()).then_some(UserPart::Text { text }));
+        }
+        content.extend(files);
+        self.lines.push(Line::Parts { content });
     }
 
     fn reply(&mut self, reply: &'a Reply) -> Line<'a> {

@@ -20,7 +20,7 @@ fn refusal(_: &HeaderMap, request: &Value) -> Option<Answer> {
     complaint(request).map(|message| error(400, "invalid_value", &message))
 }
 
-/// Returns the reason for which the real API would refuse this request.
+/// Returns the reason why the real API would refuse this request.
 fn complaint(request: &Value) -> Option<String> {
     let tools = list(request, "/tools");
     let badly_named = tools.iter().find(|tool| !is_name(tool.pointer("/function/name")));
@@ -55,8 +55,16 @@ fn line_complaint(message: &Value, open: &mut HashSet<String>) -> Option<String>
     }
     let calls = message.get("tool_calls").and_then(Value::as_array);
     let has_words = message.get("content").is_some_and(Value::is_string);
+    let is_part = |part: &Value| match text(part, "type") {
+        "text" => !text(part, "text").is_empty(),
+        "image_url" => part.pointer("/image_url/url").is_some_and(Value::is_string),
+        "file" => part.pointer("/file/file_data").is_some_and(Value::is_string),
+        _ => false,
+    };
+    let has_parts = message.get("content").and_then(Value::as_array).is_some_and(|parts| parts.iter().all(is_part));
     match role {
         "system" | "user" if has_words => None,
+        "user" if has_parts => None,
         "assistant" if has_words || calls.is_some() => {
             calls.into_iter().flatten().find_map(|call| open_call(call, open))
         }

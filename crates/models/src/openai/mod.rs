@@ -1,6 +1,7 @@
 //! The `openai` model: chat completions, which any compatible server speaks,
 //! or OpenAI's own responses. Of chat completions, `encode` writes the
-//! request, `decode` reads the answer, and `calls` assembles tool calls.
+//! request, `decode` reads the answer, `calls` assembles tool calls, and
+//! `spoken` finds those that a model wrote as text.
 
 mod calls;
 mod decode;
@@ -10,6 +11,7 @@ mod fake;
 mod responses;
 #[cfg(test)]
 mod shapes;
+mod spoken;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +27,7 @@ use self::encode::Dialect;
 use self::responses::Responses;
 use super::answer::Decoder;
 use super::options::{Options, OptionsError};
+use super::structured::Refused;
 use super::wire::{Endpoint, Wire};
 use super::{Ask, Model, Piece};
 
@@ -45,7 +48,7 @@ impl Api {
     /// Both, by the words that files use.
     pub const WORDS: &[(&str, Api)] = &[("chat", Api::Chat), ("responses", Api::Responses)];
 
-    /// The word for it in a [`ModelInfo`]; the usual one needs none.
+    /// Returns the word for it in a [`ModelInfo`]; empty for the default.
     pub const fn stored(self) -> &'static str {
         match self {
             Api::Chat => "",
@@ -62,15 +65,18 @@ impl OpenAi {
     /// Returns a model reached through `client`.
     pub fn new(options: Options, api: Api, client: Client) -> Result<OpenAi, OptionsError> {
         let headers = options.headers(AUTHORIZATION, "Bearer ")?;
+        let refused = Refused::default();
         let endpoint = match api {
             Api::Chat => {
                 let url = options.url("/chat/completions")?;
                 let wire = Box::new(Chat { dialect: Mutex::new(Dialect::spoken_at(url.host_str())) });
-                Endpoint { client, url, headers, options, origin: CHAT.to_owned(), wire }
+                Endpoint { client, url, headers, options, origin: CHAT.to_owned(), wire, refused }
             }
             Api::Responses => {
-                let (url, origin) = (options.url("/responses")?, Responses::origin(&options.model));
-                Endpoint { client, url, headers, options, origin, wire: Box::new(Responses) }
+                let url = options.url("/responses")?;
+                let origin = Responses::origin(&options.model);
+                let wire = Box::new(Responses);
+                Endpoint { client, url, headers, options, origin, wire, refused }
             }
         };
         Ok(OpenAi(Arc::new(endpoint)))
@@ -80,6 +86,10 @@ impl OpenAi {
 impl Model for OpenAi {
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
         self.0.stream(ask)
+    }
+
+    fn address(&self) -> Option<String> {
+        Some(self.0.address())
     }
 }
 
@@ -95,8 +105,8 @@ impl Wire for Chat {
         serde_json::to_vec(&encode::Body::new(ask, &endpoint.options, dialect))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(decode::Chat::default())
+    fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
+        Box::new(decode::Chat::new(ask.tools.clone()))
     }
 
     fn learn(&self, refusal: &str) {

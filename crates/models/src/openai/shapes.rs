@@ -66,7 +66,7 @@ fn openai_calls() -> Shape {
     Shape { name: "OpenAI calls", stream: sse(&events), parts, stop: Stop::End, usage: None }
 }
 
-/// Carriage returns, a comment, no end marker, usage with the last choice.
+/// Returns a stream with carriage returns, a comment, no end marker, and usage with the last choice.
 fn llama_cpp() -> Shape {
     let mut last = chunk(json!({}), Some("length"));
     last["usage"] = json!({ "completion_tokens": 2, "prompt_tokens": 5, "total_tokens": 7 });
@@ -134,7 +134,7 @@ fn openrouter() -> Shape {
     Shape { name: "OpenRouter", stream, parts, stop: Stop::End, usage: None }
 }
 
-/// Whole calls without numbers or ids, arguments that are JSON themselves.
+/// Returns a stream of whole calls without numbers or ids, with arguments that are JSON themselves.
 fn careless() -> Shape {
     let calls = json!([
         { "function": { "name": "calculator", "arguments": { "input": "1" } } },
@@ -145,7 +145,7 @@ fn careless() -> Shape {
     Shape { name: "careless", stream: sse(&events), parts, stop: Stop::End, usage: None }
 }
 
-/// An answer sent whole.
+/// Returns an answer that is sent whole.
 fn whole() -> Shape {
     let message = json!({ "role": "assistant", "content": "All at once", "refusal": null, "annotations": [] });
     let answer = json!({

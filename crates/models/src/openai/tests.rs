@@ -15,7 +15,7 @@ use super::fake::{RULES, error};
 use super::{Api, OpenAi};
 use crate::conformance::{CALLS, Scene, WORDS, all, ask, deltas, reply, result};
 use crate::fake::{Answer, Step};
-use crate::wired::{KEY, Wired, options, said, system, user, words as text_part};
+use crate::wired::{KEY, Wired, options, said, system, user, with_files, words as text_part};
 use crate::{Ask, BodyShape, Model, Options, OptionsError, Piece, names};
 
 const WIRE: Wired = Wired { rules: RULES, model: |options| Arc::new(model(options)), plays, hello };
@@ -253,13 +253,14 @@ async fn silence_and_a_call_that_takes_too_long_are_timeouts() {
         assert_eq!((failure.kind, failure.charged), (FailureKind::Timeout, true));
     };
     // Long enough for the first words to arrive on a busy machine.
-    let short = Duration::from_millis(700);
+    let short = Duration::from_secs(5);
     futures::join!(timed_out(short, None), timed_out(Duration::MAX, Some(short)));
 }
 
 #[tokio::test]
 async fn words_are_handed_on_before_the_answer_is_complete() {
-    let (fake, gate) = (WIRE.fake([]).await, Arc::new(Notify::new()));
+    let fake = WIRE.fake([]).await;
+    let gate = Arc::new(Notify::new());
     let split =
         Answer::events(&words()[..1]).then(Step::Send(b"data: {\"choi".to_vec())).then(Step::Wait(gate.clone()));
     fake.will(split.then(Step::Send(b"ces\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n".to_vec())));
@@ -359,4 +360,23 @@ async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
     let body = WIRE.optional(BodyShape::Chat).await;
     assert_eq!((&body["temperature"], &body["top_p"], &body["seed"]), (&json!(0.5), &json!(0.9), &json!(7)));
     assert_eq!(body["reasoning_effort"], "high");
+}
+
+#[tokio::test]
+async fn a_schema_is_told_in_the_providers_words_until_it_refuses_it() {
+    let told = WIRE.schema_at(BodyShape::Chat, "/response_format").await;
+    assert_eq!((&told["type"], &told["json_schema"]["strict"]), (&json!("json_schema"), &json!(false)));
+    assert_eq!(told["json_schema"]["schema"]["properties"]["n"], json!({ "type": "integer", "minimum": 1 }));
+}
+
+#[tokio::test]
+async fn files_are_sent_as_parts_of_the_users_message() {
+    let request = WIRE.asked(with_files()).await;
+    let messages = request["messages"].as_array().unwrap();
+    let expected = json!({ "role": "user", "content": [
+        { "type": "text", "text": "Look." },
+        { "type": "image_url", "image_url": { "url": "data:image/png;base64,AAEC" } },
+        { "type": "file", "file": { "filename": "b.bin", "file_data": "data:application/pdf;base64,AAEC" } },
+    ] });
+    assert_eq!(messages.last(), Some(&expected));
 }

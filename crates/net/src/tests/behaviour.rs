@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use consort_core::budget::Claim;
 use consort_core::catalog::EffectClass;
+use consort_http::right::{self, Right};
 use consort_models::script::Gate;
 use consort_models::{Line, ScriptedModel};
 use consort_tools::{Account, Answer, Invocation, Tool};
-use futures::SinkExt;
+use futures::{FutureExt, SinkExt};
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep};
 
 use super::world::{Hand, House, LEASE, invocation, tool};
@@ -117,6 +118,31 @@ async fn a_call_that_must_not_be_repeated_is_asked_for_again_and_never_begun_twi
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_leaves_only_while_the_node_may_act_for_its_run() {
+    let wires = Wires::new(Weather::default(), 1);
+    let pay = tool("pay", EffectClass::Once).answers("paid");
+    let _bank = House::new("bank", &[]).tool("pay", &[], &pay).start(&wires).await;
+    let room = House::new("room", &["bank"]).start(&wires).await;
+    room.until_knows(&["bank.pay"]).await;
+    let call = NetworkTool::discover("pay", &room.network).unwrap();
+    let (may, allowed) = watch::channel(false);
+    let right = Right::new(2, move || {
+        let mut allowed = allowed.clone();
+        async move { drop(allowed.wait_for(|allowed| *allowed).await) }.boxed()
+    });
+    let mut waiting = Box::pin(right::within(right, call.call(invocation("rent"))));
+    tokio::select! {
+        biased;
+        early = &mut waiting => panic!("it may not be sent: {early:?}"),
+        done_now = call.call(invocation("tax")) => assert_eq!(done_now, done("paid")),
+    }
+    assert_eq!(pay.args(), [json!({ "input": "tax" })]);
+    may.send_replace(true);
+    assert_eq!(waiting.await, done("paid"));
+    assert_eq!(pay.args().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_provider_killed_in_the_middle_leaves_an_effect_unknown_and_repeats_a_read() {
     for (effect, expected) in [(EffectClass::Once, 1), (EffectClass::Read, 2)] {
         let wires = Wires::new(Weather::default(), 1);
@@ -154,7 +180,9 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
         (House::new(name, &[next]).task("work", &[&format!("{next}.work")]).model(&model), model)
     };
     let ((a, _), (b, _), (c, last)) = (hops("a", "b"), hops("b", "c"), hops("c", "a"));
-    let (a, b, c) = (a.start(&wires).await, b.start(&wires).await, c.start(&wires).await);
+    let a = a.start(&wires).await;
+    let b = b.start(&wires).await;
+    let c = c.start(&wires).await;
     a.until_knows(&["b.work", "c.work"]).await;
     b.until_knows(&["a.work", "c.work"]).await;
     c.until_knows(&["a.work", "b.work"]).await;
@@ -167,9 +195,12 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
 
     let wires = Wires::new(Weather::default(), 1);
     let waits = ScriptedModel::new().otherwise(Line::new().hangs());
-    let (a, (b, _)) = (House::new("a", &["b"]), hops("b", "c"));
+    let a = House::new("a", &["b"]);
+    let (b, _) = hops("b", "c");
     let c = House::new("c", &[]).task("work", &[]).model(&waits);
-    let (a, _b, _c) = (a.start(&wires).await, b.start(&wires).await, c.start(&wires).await);
+    let a = a.start(&wires).await;
+    let _b = b.start(&wires).await;
+    let _c = c.start(&wires).await;
     a.until_knows(&["b.work"]).await;
     let call = a.network.tool("b.work").unwrap();
     let mut working = call.call(invocation("stop"));

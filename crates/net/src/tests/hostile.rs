@@ -230,7 +230,8 @@ async fn a_peer_that_lies_about_what_it_used_breaks_nothing() {
     let hello = json!({ "type": "peer_hello", "ensemble": "hand", "sharedCapabilities": [capability("x")] });
     let mut hand = Hand::saying(&wires, "shop", hello).await;
     shop.until_knows(&["hand.x"]).await;
-    let (call, most) = (shop.network.tool("hand.x").unwrap(), invocation("most"));
+    let call = shop.network.tool("hand.x").unwrap();
+    let most = invocation("most");
     let answering = async {
         let request = hand.hear().await;
         hand.say(json!({ "type": "tool_response", "requestId": request["requestId"], "status": "COMPLETED",

@@ -78,7 +78,8 @@ impl Town {
     async fn trouble(&mut self) {
         self.wires.heal();
         for _ in 0..3 {
-            let (one, other) = (self.dice.below(ENSEMBLES), self.dice.below(ENSEMBLES));
+            let one = self.dice.below(ENSEMBLES);
+            let other = self.dice.below(ENSEMBLES);
             self.wires.part(&name(one), &name(other));
             let killed = self.dice.below(ENSEMBLES);
             self.running[killed] = None;
@@ -132,7 +133,9 @@ impl Town {
 /// Runs one simulation; returns the number of calls made.
 async fn live(seed: u64) -> usize {
     let mut town = Town::new(seed).await;
-    let (mut calls, mut answers, mut made) = (FuturesUnordered::new(), Vec::new(), 0);
+    let mut calls = FuturesUnordered::new();
+    let mut answers = Vec::new();
+    let mut made = 0;
     let mut gone: BTreeMap<usize, Instant> = BTreeMap::new();
     for round in 0..ROUNDS {
         town.trouble().await;
@@ -198,7 +201,7 @@ fn judge(town: &Town, answers: &[(String, EffectClass, Answer)], seed: u64) {
         match (effect, answer) {
             (EffectClass::Once, Answer::Done { .. }) => assert_eq!(times, 1, "seed {seed}: {key}"),
             (EffectClass::Once, Answer::Failed(why)) => assert_eq!(times, 0, "seed {seed}: {key}: {why}"),
-            (EffectClass::Once, Answer::Unknown(_)) => assert!(times <= 1, "seed {seed}: {key}"),
+            (EffectClass::Once, Answer::Unknown(_) | Answer::Late { .. }) => assert!(times <= 1, "seed {seed}: {key}"),
             (EffectClass::Read | EffectClass::Idempotent, Answer::Done { .. }) => assert!(times >= 1, "seed {seed}"),
             (EffectClass::Read | EffectClass::Idempotent, _) => {}
         }
@@ -209,7 +212,9 @@ fn judge(town: &Town, answers: &[(String, EffectClass, Answer)], seed: u64) {
 #[test]
 fn fifty_ensembles_in_bad_weather_agree_in_the_end_and_do_nothing_twice() {
     let wanted: Option<u64> = std::env::var("CONSORT_SEEDS").ok().map(|seeds| seeds.parse().unwrap());
-    let (began, mut seeds, mut calls) = (std::time::Instant::now(), 0, 0);
+    let began = std::time::Instant::now();
+    let mut seeds = 0;
+    let mut calls = 0;
     while wanted.map_or(began.elapsed() < PATIENCE, |wanted| seeds < wanted) {
         println!("seed {seeds}");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();

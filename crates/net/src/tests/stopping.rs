@@ -35,7 +35,9 @@ fn asks(name: &str, next: &str) -> House {
 async fn chain(wires: &Wires) -> (Running, Running, Running, ScriptedModel) {
     let last = ScriptedModel::new().otherwise(Line::new().hangs());
     let c = House::new("c", &[]).task("work", &[]).model(&last);
-    let (a, b, c) = (asks("a", "b").start(wires).await, asks("b", "c").start(wires).await, c.start(wires).await);
+    let a = asks("a", "b").start(wires).await;
+    let b = asks("b", "c").start(wires).await;
+    let c = c.start(wires).await;
     a.until_knows(&["b.work"]).await;
     b.until_knows(&["a.work", "c.work"]).await;
     (a, b, c, last)
@@ -143,7 +145,8 @@ async fn what_a_peer_that_stays_away_was_doing_for_a_dead_caller_is_unknown() {
     let run = a.submit(&["b.pay"]).await;
     pay.until(Did::Began, 1).await;
     drop((a, b));
-    let (began, a) = (Instant::now(), house.start(&wires).await);
+    let began = Instant::now();
+    let a = house.start(&wires).await;
     let (status, outcomes) = a.ended(&run).await;
     assert_eq!(status, "COMPLETED");
     let [Outcome::Unknown { why }] = outcomes.as_slice() else { panic!("{outcomes:?}") };
@@ -207,8 +210,10 @@ async fn a_call_shows_how_far_it_is_while_somebody_else_does_it() {
 #[tokio::test(start_paused = true)]
 async fn who_is_about_to_stop_says_so_and_is_passed_over() {
     let wires = Wires::new(Weather::default(), 1);
-    let (first, second) = (tool("look", EffectClass::Read), tool("look", EffectClass::Read));
-    let (first, second) = (first.answers("first"), second.answers("second"));
+    let first = tool("look", EffectClass::Read);
+    let second = tool("look", EffectClass::Read);
+    let first = first.answers("first");
+    let second = second.answers("second");
     let kitchen = House::new("kitchen", &[]).tool("look", &["food"], &first).start(&wires).await;
     let pantry = House::new("pantry", &[]).tool("look", &["food"], &second).start(&wires).await;
     let room = House::new("room", &["kitchen", "pantry"]).start(&wires).await;

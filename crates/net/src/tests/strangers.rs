@@ -1,5 +1,5 @@
-//! Peers are strangers: a name belongs to the link that was dialled, nobody answers in the place of another,
-//! and what a peer says has limits.
+//! Tests that peers are not trusted: a name belongs to the link that was dialled, no peer answers in the place of
+//! another, and the frames of a peer have limits.
 
 use consort_core::catalog::EffectClass;
 use consort_core::next::Terms;
@@ -25,7 +25,7 @@ fn shares(name: &str) -> Value {
     json!([{ "name": name, "description": "d", "type": "TOOL", "tags": [] }])
 }
 
-/// A call for any ensemble that shares the same, as `network:*` stands for.
+/// Returns a call for any ensemble that shares the same, as `network:*` stands for.
 fn of_any(key: &str) -> Invocation {
     let account = Account::default().on(Terms::default(), Provider::Any);
     Invocation { account, ..invocation(key) }
@@ -34,7 +34,7 @@ fn of_any(key: &str) -> Invocation {
 async fn failure(house: &Running, name: &str) -> String {
     match house.network.tool(name).unwrap().call(invocation("x")).await {
         Answer::Failed(why) => why,
-        answered @ (Answer::Done { .. } | Answer::Unknown(_)) => panic!("{answered:?}"),
+        answered @ (Answer::Done { .. } | Answer::Unknown(_) | Answer::Late { .. }) => panic!("{answered:?}"),
     }
 }
 
@@ -80,7 +80,8 @@ async fn a_peer_that_is_dialled_has_its_configured_name_whatever_it_calls_itself
 #[tokio::test(start_paused = true)]
 async fn ensembles_that_dial_each_other_both_work() {
     let wires = wires();
-    let (left, right) = (tool("l", EffectClass::Read).answers("left"), tool("r", EffectClass::Read).answers("right"));
+    let left = tool("l", EffectClass::Read).answers("left");
+    let right = tool("r", EffectClass::Read).answers("right");
     let left = House::new("left", &["right"]).tool("l", &[], &left).start(&wires).await;
     let right = House::new("right", &["left"]).tool("r", &[], &right).start(&wires).await;
     left.until_knows(&["right.r"]).await;
@@ -92,7 +93,8 @@ async fn ensembles_that_dial_each_other_both_work() {
 #[tokio::test(start_paused = true)]
 async fn a_named_peer_does_it_or_nobody_and_a_pattern_means_any() {
     let wires = wires();
-    let (three, seven) = (tool("a", EffectClass::Read).answers("3"), tool("b", EffectClass::Read).answers("7"));
+    let three = tool("a", EffectClass::Read).answers("3");
+    let seven = tool("b", EffectClass::Read).answers("7");
     let pantry = House::new("pantry", &["shop"]).tool("check", &["food"], &three).start(&wires).await;
     let _larder = House::new("larder", &["shop"]).tool("check", &["food"], &seven).start(&wires).await;
     let shop = House::new("shop", &[]).start(&wires).await;

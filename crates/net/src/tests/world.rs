@@ -112,6 +112,7 @@ impl House {
             max_hops: 8,
             shareable: true,
             peers: self.peers.iter().map(address).collect(),
+            agents: Vec::new(),
         };
         let seams = self.seams();
         let network = Network::new(options, Arc::new(wires.from(&self.name)));
@@ -125,7 +126,8 @@ impl House {
         let serve = Serve::new(&self.name, run_factory, engine, self.max_concurrent);
         network.offer(Arc::new(serve.clone()));
         serve.engine().recover().await.unwrap();
-        let (mut calls, mut answering) = (wires.listen(&self.name), JoinSet::new());
+        let mut calls = wires.listen(&self.name);
+        let mut answering = JoinSet::new();
         let answers = network.clone();
         answering.spawn(async move {
             let mut links = JoinSet::new();
@@ -229,6 +231,11 @@ pub(super) fn tool(name: &str, effect: EffectClass) -> ScriptedTool {
 
 /// Returns a call with this key, which is also its input.
 pub(super) fn invocation(key: &str) -> Invocation {
-    let (call, key, args) = (Id::from("1.0.0"), key.to_owned(), json!({ "input": key }));
-    Invocation { run: "run".into(), call, key, args, account: Account::default() }
+    Invocation {
+        run: "run".into(),
+        call: Id::from("1.0.0"),
+        key: key.to_owned(),
+        args: json!({ "input": key }),
+        account: Account::default(),
+    }
 }

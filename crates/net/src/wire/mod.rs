@@ -71,36 +71,36 @@ impl Frame {
     }
 }
 
-/// Something others may use.
+/// A capability that others may use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Capability {
-    /// Unique in its ensemble.
+    /// The name, unique in its ensemble.
     pub name: String,
-    /// What it does, for the model.
+    /// The description for the model.
     #[serde(default, deserialize_with = "or_default")]
     pub description: String,
     /// Tool or task.
     #[serde(rename = "type")]
     pub kind: CapabilityKind,
-    /// What it is about.
+    /// Words that it is found by.
     #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<String>,
-    /// What its input must look like; absent: a text.
+    /// The JSON Schema of its input; absent: the input is a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Arc<Value>>,
-    /// Which version of it this is.
+    /// The version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What doing it twice would mean; absent: it must not be done twice.
+    /// The effect of doing it twice; absent: it must not be done twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectClass>,
-    /// How long it may take.
+    /// The time it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// What is shared.
+/// The kind of a shared capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CapabilityKind {
@@ -110,35 +110,35 @@ pub enum CapabilityKind {
     Tool,
 }
 
-/// What each side of a link says about itself first.
+/// The first frame of each side of a link: it introduces itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hello {
-    /// What it calls itself.
+    /// The name of the ensemble.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ensemble: Option<String>,
     /// The group it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub realm: Option<String>,
-    /// Which version of Consort it is.
+    /// The version of Consort.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What others may use.
+    /// The capabilities that others may use.
     #[serde(default, deserialize_with = "or_default")]
     pub shared_capabilities: Vec<Capability>,
-    /// How often it says that it is there.
+    /// The interval at which it reports that it is alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
-    /// Bytes of one frame that it takes.
+    /// The size of the largest frame that it accepts, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_frame_bytes: Option<u64>,
 }
 
-/// The work is not wanted any more.
+/// Cancel a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestCancel {
-    /// Which request.
+    /// The id of the request.
     pub request_id: String,
 }
 
@@ -168,16 +168,16 @@ impl Complaint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityQuery {
-    /// Repeated in the answer.
+    /// An id that is repeated in the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Of this name.
+    /// Only capabilities of this name.
     #[serde(default, alias = "toolName", skip_serializing_if = "Option::is_none")]
     pub capability_name: Option<String>,
-    /// With this tag.
+    /// Only capabilities with this tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// Of this kind.
+    /// Only capabilities of this kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability_type: Option<CapabilityKind>,
 }
@@ -191,37 +191,37 @@ impl CapabilityQuery {
     }
 }
 
-/// What is shared and was asked for.
+/// The shared capabilities that match a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityResponse {
-    /// From the question, when it had one.
+    /// The id from the query, when it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// What matches.
+    /// The capabilities that match.
     pub capabilities: Vec<Capability>,
 }
 
-/// How busy an ensemble is.
+/// The load of an ensemble.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapacityUpdate {
-    /// Who.
+    /// The name of the ensemble.
     pub ensemble: String,
     /// The group it belongs to.
     #[serde(default)]
     pub realm: Option<String>,
-    /// Whether it takes work on.
+    /// Whether it accepts work.
     pub status: Availability,
-    /// How much of what it can do at once is taken, from 0 to 1.
+    /// The part of its capacity that is taken, from 0 to 1.
     pub current_load: f64,
-    /// How much it can do at once.
+    /// The capacity: the number of requests it works on at the same time.
     pub max_concurrent: u64,
     /// Whether ensembles of other realms may use it.
     pub shareable: bool,
 }
 
-/// Whether an ensemble takes work on.
+/// Whether an ensemble accepts work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Availability {
@@ -256,7 +256,7 @@ fn wrong_field(sent: &Value) -> Option<String> {
 /// The one thing wrong with a dialling side's hello that its type allows.
 const NAMELESS: &str = "missing field `ensemble`";
 
-/// The hello of a side that dials, which must have a name to be called by.
+/// Reads the hello of a side that dials, which must have a name to be called by.
 fn introduced<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Hello, D::Error> {
     let hello = Hello::deserialize(from)?;
     if hello.ensemble.is_none() { Err(serde::de::Error::custom(NAMELESS)) } else { Ok(hello) }

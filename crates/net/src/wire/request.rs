@@ -10,43 +10,43 @@ use serde_json::Value;
 use super::{Span, or_default};
 use crate::limits::{ANCESTORS_MAX, REQUEST_NAME_MAX};
 
-/// Do a shared task.
+/// Request a shared task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRequest {
-    /// Unique to this intent: the same one is never done twice.
+    /// The id of the request, unique to this intent: the same request is never done twice.
     #[serde(deserialize_with = "named")]
     pub request_id: String,
-    /// Who asks.
+    /// The name of the ensemble that asks.
     #[serde(deserialize_with = "named")]
     pub from: String,
-    /// Which task.
+    /// The name of the task.
     pub task: String,
-    /// What it is to know.
+    /// Context for the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What it goes before.
+    /// The priority in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// How long the asker waits.
+    /// The time the asker waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
-    /// Where the answer goes.
+    /// The destination of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
     /// The trace this belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_context: Option<TraceParent>,
-    /// Whether an earlier answer will do.
+    /// Whether an earlier answer may be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_policy: Option<CachePolicy>,
-    /// What earlier answers are kept under.
+    /// The key under which earlier answers are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_key: Option<String>,
-    /// How long the answer may be kept.
+    /// The time for which the answer may be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age: Option<Span>,
-    /// How it got here.
+    /// The path by which it came here.
     #[serde(flatten)]
     pub route: Route,
 }
@@ -55,42 +55,42 @@ pub struct TaskRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequest {
-    /// Unique to this intent: the same one is never done twice.
+    /// The id of the request, unique to this intent: the same request is never done twice.
     #[serde(deserialize_with = "named")]
     pub request_id: String,
-    /// Who asks.
+    /// The name of the ensemble that asks.
     #[serde(deserialize_with = "named")]
     pub from: String,
-    /// Which tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What to call it with: a text, or an object that fits its schema.
+    /// The input of the call: a text, or an object that fits its schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// How long the asker waits.
+    /// The time the asker waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
     /// The trace this belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_context: Option<TraceParent>,
-    /// How it got here.
+    /// The path by which it came here.
     #[serde(flatten)]
     pub route: Route,
 }
 
-/// How a request got here and what it may still use.
+/// The path by which a request came here, and the limits on its further way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Route {
     /// The ensembles it came through, the first one first.
     #[serde(default, deserialize_with = "way", skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<String>,
-    /// How many more ensembles it may pass through.
+    /// The number of further ensembles it may pass through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
-    /// What it may use.
+    /// The amounts it may use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Allowance>,
-    /// Whether it was sent before: what is not known is then not begun.
+    /// Whether it was sent before: then it is not begun if it is not known.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_false")]
     pub resumed: bool,
 }
@@ -123,14 +123,14 @@ fn way<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     Ok(ancestors)
 }
 
-/// What a request may use; absent: no limit.
+/// The amounts that a request may use; absent: no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Allowance {
     /// Tokens, read and written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Money, in billionths of a dollar.
+    /// The cost, in billionths of a dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_nano_usd: Option<u64>,
 }
@@ -138,12 +138,12 @@ pub struct Allowance {
 /// The delivery method over the link of the request.
 pub(crate) const WEBSOCKET: &str = "WEBSOCKET";
 
-/// Where an answer goes.
+/// The destination of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Delivery {
-    /// How: only `WEBSOCKET`, the link itself, is offered here.
+    /// The method: only `WEBSOCKET`, the link itself, is offered here.
     pub method: String,
-    /// Where to.
+    /// The address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
 }
@@ -151,14 +151,14 @@ pub struct Delivery {
 /// W3C trace context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceParent {
-    /// The span that asks.
+    /// The span of the request.
     pub traceparent: String,
-    /// What vendors add to it.
+    /// The additions of vendors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracestate: Option<String>,
 }
 
-/// Whether an earlier answer will do.
+/// Whether an earlier answer may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CachePolicy {
@@ -168,33 +168,33 @@ pub enum CachePolicy {
     ForceFresh,
 }
 
-/// The work is taken on.
+/// The request was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Accepted {
-    /// Which request.
+    /// The id of the request.
     pub request_id: String,
-    /// How many go before it.
+    /// The number of requests before it in the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<u64>,
-    /// How long it may take.
+    /// The time it may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_completion: Option<Span>,
 }
 
-/// How far the work is.
+/// The progress of the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// Which request.
+    /// The id of the request.
     pub request_id: String,
-    /// In a word.
+    /// The progress as one word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// In a sentence.
+    /// The progress as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// As a number, from 0 to 100.
+    /// The progress in percent, from 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 100))]
     pub percent_complete: Option<u8>,
@@ -207,27 +207,27 @@ impl From<Progress> for tool::Progress {
     }
 }
 
-/// What came of the work.
+/// The result of the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Response {
-    /// Which request.
+    /// The id of the request.
     pub request_id: String,
-    /// How it ended.
+    /// The final status.
     pub status: Status,
-    /// What it gave.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Why it gave nothing.
+    /// The reason why there is no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it took.
+    /// The duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Whether it may have had an effect although it gave nothing.
+    /// Whether it may have had an effect although there is no result.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unknown: bool,
-    /// What it used.
+    /// The usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Spent>,
 }
@@ -255,25 +255,25 @@ impl Response {
     }
 }
 
-/// How work ended.
+/// The end of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
-    /// Well.
+    /// It completed.
     Completed,
-    /// Badly.
+    /// It failed.
     Failed,
-    /// It was not taken on.
+    /// It was not accepted.
     Rejected,
-    /// It has not: it was asked for before and is under way.
+    /// It has not ended: it was asked for before and is under way.
     InProgress,
-    /// In a word that is not known here.
+    /// With a word that is not known here.
     #[serde(other)]
     #[schemars(skip)]
     Other,
 }
 
-/// What work used.
+/// The usage of the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spent {
@@ -281,9 +281,9 @@ pub struct Spent {
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
-    /// What reading cost, in billionths of a dollar.
+    /// The cost of the input, in billionths of a dollar.
     pub input_cost_nano_usd: u64,
-    /// What writing cost.
+    /// The cost of the output, in billionths of a dollar.
     pub output_cost_nano_usd: u64,
 }
 

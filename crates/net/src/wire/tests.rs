@@ -8,7 +8,8 @@ use super::*;
 
 fn same(text: &str) -> Frame {
     let frame = Frame::read(text).unwrap();
-    let (written, given): (Value, Value) = (serde_json::to_value(&frame).unwrap(), serde_json::from_str(text).unwrap());
+    let written: Value = serde_json::to_value(&frame).unwrap();
+    let given: Value = serde_json::from_str(text).unwrap();
     assert_eq!(written.to_string(), given.to_string(), "field by field, in the same order");
     frame
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use consort_core::catalog::ToolInfo;
+use consort_core::catalog::{EffectClass, ToolInfo};
 use consort_core::id::Id;
 use consort_http::trace::{self, Trace};
 use consort_tools::{Account, Answer, Invocation};
@@ -33,6 +33,23 @@ pub struct DirectAnswer {
     pub took: Duration,
 }
 
+/// The reason why a tool may not be called without a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DirectError {
+    /// There are no tools at all.
+    #[error("no tools are configured")]
+    NoTools,
+    /// There is no such tool.
+    #[error("{0}")]
+    Unknown(String),
+    /// The tool asks a person, which only a task can.
+    #[error("the tool '{0}' may not be called directly: only a task can ask a person")]
+    AsksPerson(String),
+    /// Tools of its class may not be called directly.
+    #[error("the tool '{0}' may not be called directly: its class is not in `tools.direct`")]
+    Class(String),
+}
+
 impl Engine {
     /// Calls a tool the way a run does, with its lock held and its time measured; refused while
     /// the engine is draining.
@@ -53,10 +70,11 @@ impl Engine {
         let took = began.elapsed();
         let outcome = match &answer {
             Some(Answer::Done { .. }) => "done",
-            Some(Answer::Failed(_)) => "failed",
-            Some(Answer::Unknown(_)) | None => "unknown",
+            Some(Answer::Failed(_) | Answer::Late { effect: EffectClass::Read, .. }) => "failed",
+            Some(Answer::Unknown(_) | Answer::Late { .. }) | None => "unknown",
         };
-        self.meters().time(Meter::ToolCall, &[("tool", &direct.tool.name), ("outcome", outcome)], took);
+        let label = self.seams().tools.label(&direct.tool.name);
+        self.meters().time(Meter::ToolCall, &[("tool", label), ("outcome", outcome)], took);
         Ok(DirectAnswer { answer, took })
     }
 

@@ -1,11 +1,11 @@
-//! Erasing runs, with their traces: one by one, or the oldest of a kind.
+//! Erasing runs, with their traces and attachments.
 
 use std::sync::Arc;
 
 use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, EventKind};
 use consort_core::spec::Kind;
-use consort_log::{self as log, Order, Query, codec};
+use consort_log::{self as log, codec};
 
 use super::sight::is_of;
 use super::{Engine, Error};
@@ -20,24 +20,6 @@ pub enum Removal {
 }
 
 impl Engine {
-    /// Erases ended runs of a kind beyond the newest `keep`; returns their number.
-    pub async fn retain(&self, kind: Kind, keep: usize) -> Result<usize, Error> {
-        let ended = |limit| Query {
-            kind: Some(kind.word().to_owned()),
-            ended: Some(true),
-            order: Order::OldestEnd,
-            limit,
-            ..Query::default()
-        };
-        let excess = self.list(ended(0)).await?.total.saturating_sub(keep);
-        if excess == 0 {
-            return Ok(0);
-        }
-        let streams = self.list(ended(excess)).await?.rows.into_iter().map(|(stream, _)| stream).collect();
-        self.forget(streams).await?;
-        Ok(excess)
-    }
-
     /// Erases an ended run.
     pub async fn erase(&self, run: &str) -> Result<(), Error> {
         if self.row(run).await?.ended_at.is_none() {
@@ -65,6 +47,16 @@ impl Engine {
     pub async fn forget(&self, streams: Vec<Arc<str>>) -> Result<(), Error> {
         let traces = self.names_of_traces(&streams).await;
         self.seams().log.erase(streams.clone()).await?;
+        if let Err(error) = self.attachments().forget_uses(&streams).await {
+            tracing::warn!(%error, "cannot erase the attachments of erased runs: they are erased later");
+        }
+        if let Some(outbox) = self.0.outbox.get().filter(|outbox| outbox.may_push()) {
+            for task in &streams {
+                if let Err(error) = outbox.forget_pushes(task).await {
+                    tracing::warn!(%error, "cannot erase the addresses that were told of an erased run");
+                }
+            }
+        }
         self.0.damage.forget(&streams);
         if let Some(suspects) = self.0.suspects.get() {
             streams.iter().for_each(|stream| suspects.clear(stream));

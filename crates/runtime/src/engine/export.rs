@@ -8,12 +8,15 @@ use consort_core::run::Run;
 use consort_core::spec::Kind;
 use consort_core::trace::trace;
 use consort_core::view;
+use consort_http::outbound::Reach;
 use consort_log::Query;
 
 use super::{Engine, Error};
 use crate::suspects::Suspects;
 use crate::telemetry::Telemetry;
 use crate::traces::{self, TraceFile, Traces};
+use crate::webhooks::Webhook;
+use crate::webhooks::outbox::Outbox;
 
 /// Runs whose files one caller sees: as many as a folder lists.
 const RUNS_MAX: usize = traces::LISTED_MAX;
@@ -80,6 +83,14 @@ impl Engine {
         let _first = self.0.telemetry.set(telemetry);
     }
 
+    /// Sets the webhooks that are notified of runs that begin from now on, and the addresses that clients may name for
+    /// their tasks; only the first call counts.
+    pub fn announce(&self, webhooks: Vec<Webhook>, reach: Reach) -> Outbox {
+        let meters = self.meters().clone();
+        let new = || Outbox::new((self.seams().log.clone(), self.seams().clock), meters, webhooks, reach);
+        self.0.outbox.get_or_init(new).clone()
+    }
+
     /// Returns the telemetry exporter.
     pub fn telemetry(&self) -> Option<&Telemetry> {
         self.0.telemetry.get()
@@ -106,7 +117,8 @@ impl Engine {
         if !state.ended() {
             return Ok(());
         }
-        let (name, at) = (state.ensemble_id(), self.seams().clock.now());
+        let name = state.ensemble_id();
+        let at = self.seams().clock.now();
         let files = [(format!("{name}.trace.json"), trace(&events)), (format!("{name}.dag.json"), state.dag(at))];
         traces.write(files.map(|(name, json)| (name, json.to_string())).into()).await.map_err(|error| error.to_string())
     }

@@ -13,12 +13,14 @@ impl Engine {
     /// the new one survives a crash.
     pub async fn fork(&self, run: &str, wanted: &Wanted<'_>) -> Result<(Arc<str>, Forked), Error> {
         let events = self.history(run).await?;
+        let (_place, _left) = self.place_in_quota().await?;
         let now = self.seams().clock.now();
         let forked = busy::in_place(|| fork::fork((run, &events), wanted, (ensemble_id(), self.owner()), now))?;
         let id = fresh_id(Kind::Run);
-        let (kind, priority) = (Kind::Run, forked.run.spec().priority());
+        let kind = Kind::Run;
+        let priority = forked.run.spec().priority();
         let seen_by = forked.run.seen_by().clone();
-        let new = New { id: &id, kind, priority, ring: self.ring(&id, kind, &seen_by), seen_by };
+        let new = New { id: &id, kind, priority, ring: self.ring(&id, kind, &seen_by), seen_by, beyond_queue: false };
         self.accept(new, forked.events.clone(), Vec::new()).await?;
         Ok((id, forked))
     }

@@ -14,7 +14,7 @@ impl Engine {
         Engine(self.0.clone(), View { kind: self.1.kind, sight })
     }
 
-    /// Whether this handle sees the runs of every owner.
+    /// Returns whether this handle sees the runs of every owner.
     pub fn sees_all(&self) -> bool {
         matches!(self.1.sight, Sight::All(_))
     }
@@ -29,12 +29,12 @@ impl Engine {
         Ok(self.0.seams.log.list(Query { owner, ..query }).await?)
     }
 
-    /// Returns the number of rows that match, of all owners: a number that tells nobody about a run.
+    /// Returns the number of rows that match, of all owners: a number alone reveals nothing about a run.
     pub async fn count(&self, query: Query) -> Result<usize, Error> {
         Ok(self.0.seams.log.list(Query { limit: 0, ..query }).await?.total)
     }
 
-    /// Whether a run is there and seen.
+    /// Returns whether a run is there and seen.
     pub async fn sees(&self, run: &str) -> bool {
         self.row(run).await.is_ok()
     }
@@ -78,7 +78,7 @@ impl Engine {
     }
 }
 
-/// Whether a stream of this name is a run of this kind.
+/// Returns whether a stream of this name is a run of this kind.
 pub(super) fn is_of(kind: Kind, id: &str) -> bool {
     id.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('-'))
 }

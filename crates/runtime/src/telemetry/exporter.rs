@@ -9,7 +9,7 @@ use reqwest::{Client, Response, StatusCode, Url};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Protocol, Told, otlp};
+use super::{Protocol, RunSpan, otlp};
 use crate::meters::{Meter, Meters};
 
 /// Spans sent together.
@@ -22,7 +22,7 @@ const ATTEMPTS_MAX: u32 = 5;
 const BACKOFF: Duration = Duration::from_millis(500);
 /// The longest delay, whatever the collector asks for.
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
-/// Maximal bytes of a response that are read.
+/// The maximum number of bytes of a response that are read.
 const ANSWER_MAX: usize = 64 * 1024;
 
 pub(super) struct Exporter {
@@ -59,13 +59,13 @@ impl Exporter {
     }
 
     /// Sends spans until it is asked to close and the queue is empty.
-    pub(super) async fn work(mut self, mut queue: mpsc::Receiver<Told>, mut closing: watch::Receiver<bool>) {
+    pub(super) async fn work(mut self, mut queue: mpsc::Receiver<RunSpan>, mut closing: watch::Receiver<bool>) {
         while let Some(batch) = gather(&mut queue, &mut closing).await {
             self.deliver(&batch, &mut closing).await;
         }
     }
 
-    async fn deliver(&mut self, batch: &[Told], closing: &mut watch::Receiver<bool>) {
+    async fn deliver(&mut self, batch: &[RunSpan], closing: &mut watch::Receiver<bool>) {
         let body = self.target.protocol.body(&otlp::request(&self.resource, batch));
         let mut wait = BACKOFF;
         for attempt in 1..=ATTEMPTS_MAX {
@@ -114,7 +114,7 @@ impl Exporter {
 }
 
 /// Returns the next spans to send; `None` when there are no more.
-async fn gather(queue: &mut mpsc::Receiver<Told>, closing: &mut watch::Receiver<bool>) -> Option<Vec<Told>> {
+async fn gather(queue: &mut mpsc::Receiver<RunSpan>, closing: &mut watch::Receiver<bool>) -> Option<Vec<RunSpan>> {
     let mut batch = Vec::new();
     tokio::select! {
         biased;
@@ -144,7 +144,8 @@ async fn told(closing: &mut watch::Receiver<bool>) {
 
 /// Interprets the response of a collector that did not accept a batch.
 fn answered(response: &Response) -> Sent {
-    let (status, why) = (response.status(), format!("it answered {}", response.status()));
+    let status = response.status();
+    let why = format!("it answered {}", response.status());
     let later = [
         StatusCode::TOO_MANY_REQUESTS,
         StatusCode::BAD_GATEWAY,

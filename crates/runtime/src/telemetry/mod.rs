@@ -75,7 +75,7 @@ pub enum Error {
 
 /// A span and the run it belongs to.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct RunSpan {
     pub(crate) run: Arc<str>,
     /// The trace, at the parent of the whole run.
     pub(crate) trace: Trace,
@@ -87,7 +87,7 @@ pub(crate) struct Told {
 pub struct Telemetry(Arc<Inner>);
 
 struct Inner {
-    queue: mpsc::Sender<Told>,
+    queue: mpsc::Sender<RunSpan>,
     closing: watch::Sender<bool>,
     sample: f64,
     content: bool,
@@ -134,7 +134,7 @@ impl Telemetry {
     }
 
     /// Hands over a span. Never waits.
-    pub(crate) fn tell(&self, told: Told) {
+    pub(crate) fn tell(&self, told: RunSpan) {
         if self.0.queue.try_send(told).is_err() {
             self.0.meters.add(Meter::SpansDropped, &[("reason", "queue_full")], 1);
         }

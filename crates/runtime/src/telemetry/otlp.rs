@@ -8,9 +8,9 @@ use prost::{Message, Oneof};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{Protocol, Told};
+use super::{Protocol, RunSpan};
 
-/// Maximal characters of a text; names and reasons are shorter.
+/// The maximum number of characters of a text; names and reasons are shorter.
 const TEXT_CHARS_MAX: usize = 1024;
 /// The status code of an error.
 const STATUS_ERROR: i32 = 2;
@@ -140,14 +140,14 @@ struct PartialSuccess {
     rejected_spans: i64,
 }
 
-/// The description of this process for collectors.
+/// Returns the description of this process for collectors.
 pub(super) fn resource(service: &str) -> Resource {
     let known = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION"))];
     Resource { attributes: known.iter().map(|(name, value)| pair(name, &(*value).into())).collect() }
 }
 
 /// Returns the request with these spans.
-pub(super) fn request(resource: &Resource, spans: &[Told]) -> Request {
+pub(super) fn request(resource: &Resource, spans: &[RunSpan]) -> Request {
     let scope = Scope { name: "consort".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let scope_spans = vec![ScopeSpans { scope: Some(scope), spans: spans.iter().map(span).collect() }];
     Request { resource_spans: vec![ResourceSpans { resource: Some(resource.clone()), scope_spans }] }
@@ -187,8 +187,8 @@ impl Protocol {
     }
 }
 
-fn span(told: &Told) -> Span {
-    let Told { run, trace, span } = told;
+fn span(told: &RunSpan) -> Span {
+    let RunSpan { run, trace, span } = told;
     let parent = match &span.parent {
         Some(place) => span_id(run, place),
         None => trace.span().unwrap_or_default().to_owned(),
@@ -263,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    fn told(place: &str, parent: Option<&str>, error: Option<&str>) -> Told {
+    fn told(place: &str, parent: Option<&str>, error: Option<&str>) -> RunSpan {
         let span = span::Span {
             place: place.to_owned(),
             parent: parent.map(str::to_owned),
@@ -280,7 +280,7 @@ mod tests {
             error: error.map(str::to_owned),
         };
         let trace = Trace::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap();
-        Told { run: "run-1".into(), trace, span }
+        RunSpan { run: "run-1".into(), trace, span }
     }
 
     fn as_json(request: &Request) -> Value {
@@ -308,11 +308,11 @@ mod tests {
 
     #[test]
     fn a_run_is_part_of_what_its_submission_named_and_of_nothing_otherwise() {
-        let written = |told: &Told| as_json(&request(&resource("me"), std::slice::from_ref(told)));
-        let first = |told: &Told| written(told)["resourceSpans"][0]["scopeSpans"][0]["spans"][0].clone();
+        let written = |told: &RunSpan| as_json(&request(&resource("me"), std::slice::from_ref(told)));
+        let first = |told: &RunSpan| written(told)["resourceSpans"][0]["scopeSpans"][0]["spans"][0].clone();
         assert_eq!(first(&told(span::RUN, None, None))["parentSpanId"], "00f067aa0ba902b7");
         let trace = Trace::of_run("run-0190a1b2c3d47e5f8091a2b3c4d5e6f7", 1.0);
-        let own = first(&Told { trace, ..told(span::RUN, None, None) });
+        let own = first(&RunSpan { trace, ..told(span::RUN, None, None) });
         assert_eq!((&own["parentSpanId"], &own["status"]), (&json!(""), &json!({})));
         assert_eq!(own["traceId"], "0190a1b2c3d47e5f8091a2b3c4d5e6f7");
     }

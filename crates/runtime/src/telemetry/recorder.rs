@@ -9,7 +9,7 @@ use consort_core::run::Run;
 use consort_core::span::Span;
 use consort_http::trace::Trace;
 
-use super::{Telemetry, Told};
+use super::{RunSpan, Telemetry};
 
 /// The spans of one run, if there is an exporter.
 pub(crate) struct Recorder {
@@ -46,7 +46,7 @@ impl Recorder {
         let trace = self.trace(run).filter(Trace::is_sampled);
         let (Some(trace), Some(telemetry)) = (trace, &self.telemetry) else { return self.ended.clear() };
         for span in self.ended.drain(..) {
-            telemetry.tell(Told { run: self.run.clone(), trace: trace.clone(), span });
+            telemetry.tell(RunSpan { run: self.run.clone(), trace: trace.clone(), span });
         }
     }
 

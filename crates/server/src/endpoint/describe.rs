@@ -61,9 +61,14 @@ pub(crate) const IF_MATCH: Parameter = Parameter {
 
 pub(crate) const NEEDED_IF_MATCH: Parameter = Parameter { component: "NeededIfMatch", required: true, ..IF_MATCH };
 
+pub(crate) const CONTENT_DISPOSITION: Parameter = Parameter {
+    description: "The name of a file that is sent: `attachment; filename=\"plan.pdf\"`.",
+    ..Parameter::header("ContentDisposition", "Content-Disposition")
+};
+
 /// Every parameter that is described once.
-pub(super) const PARAMETERS: [Parameter; 7] =
-    [IDEMPOTENCY_KEY, PREFER, LAST_EVENT_ID, FROM, TRACEPARENT, IF_MATCH, NEEDED_IF_MATCH];
+pub(super) const PARAMETERS: [Parameter; 8] =
+    [IDEMPOTENCY_KEY, PREFER, LAST_EVENT_ID, FROM, TRACEPARENT, IF_MATCH, NEEDED_IF_MATCH, CONTENT_DISPOSITION];
 
 pub(crate) const LOCATION: Header = Header { name: "Location", description: "Where it is." };
 pub(crate) const ETAG: Header = Header { name: "ETag", description: "Which version it is." };
@@ -71,7 +76,7 @@ pub(crate) const ETAG: Header = Header { name: "ETag", description: "Which versi
 /// Every header that is described.
 pub(super) const HEADERS: [Header; 2] = [LOCATION, ETAG];
 
-/// The headers that endpoints read.
+/// Returns the headers that endpoints read.
 pub(crate) fn header_parameters() -> impl Iterator<Item = &'static str> {
     PARAMETERS.iter().filter(|parameter| parameter.place == "header").map(|parameter| parameter.name)
 }
@@ -107,12 +112,16 @@ impl Header {
 }
 
 impl Tag {
-    pub(super) const ALL: [Tag; 10] = [
+    pub(super) const ALL: [Tag; 14] = [
         Tag::Runs,
         Tag::Reviews,
         Tag::Threads,
+        Tag::OpenAi,
+        Tag::A2a,
         Tag::Collections,
         Tag::Workflows,
+        Tag::Schedules,
+        Tag::Webhooks,
         Tag::Tools,
         Tag::Network,
         Tag::Memory,
@@ -120,14 +129,18 @@ impl Tag {
         Tag::Server,
     ];
 
-    /// Its name, and what is in it.
+    /// Returns its name and its description.
     pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
             Tag::Runs => ("runs", "Start runs, watch and steer them."),
             Tag::Reviews => ("reviews", "What waits for a person."),
             Tag::Threads => ("threads", "Conversations."),
+            Tag::OpenAi => ("openai", "The same as models of OpenAI's API, for its clients."),
+            Tag::A2a => ("a2a", "The same as an agent of the A2A protocol, for other agents."),
             Tag::Collections => ("collections", "Documents to be searched."),
             Tag::Workflows => ("workflows", "Task graphs that are saved."),
+            Tag::Schedules => ("schedules", "Runs that begin when they are due."),
+            Tag::Webhooks => ("webhooks", "Other programs that are told of runs."),
             Tag::Tools => ("tools", "What there is to choose from."),
             Tag::Network => ("network", "Other ensembles."),
             Tag::Memory => ("memory", "What runs remember."),
@@ -142,7 +155,7 @@ impl Tag {
     }
 }
 
-/// The parameters in the path of an endpoint, with what is known of them.
+/// Returns the parameters in the path of an endpoint, with their descriptions.
 pub(super) fn path_parameters(path: &str) -> Vec<Value> {
     let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     names.map(path_parameter).collect()

@@ -3,22 +3,30 @@
 
 use std::collections::BTreeMap;
 
+use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::describe::{HEADERS, PARAMETERS, path_parameters};
 use super::schemas::{Components, Schemas, query_parameters};
 use super::{Answer, Endpoint, JSON, Needs, Operation, Tag};
+use crate::a2a;
+use crate::openai::{self, OpenAiError};
 use crate::problem::{Code, Written};
 
 /// Answers that tests got, by method and path, then by status.
 const EXAMPLES: &str = include_str!("../../../../schemas/examples.json");
-/// What it is, in two sentences.
+/// The description of the API, in two sentences.
 const ABOUT: &str = "Runs ensembles of language-model agents and lets people and programs steer them while they run. \
     Failures are problem details (RFC 9457). Unknown fields may be added to answers.";
 /// Characters of a line, where a value fits on one.
 const WIDTH: usize = 110;
 /// The answer with a problem, whatever it is.
 const PROBLEM: &str = "#/components/responses/Problem";
+/// The same in the form of OpenAI's API.
+const OPENAI_ERROR: &str = "#/components/responses/OpenAiError";
+
+/// The same in the form of the A2A protocol.
+const A2A_ERROR: &str = "#/components/responses/A2aError";
 
 /// The description of an API.
 pub(crate) struct Document {
@@ -42,6 +50,8 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Document {
         }
     }
     let problem = schemas.answered::<Written<'_>>();
+    let openai = schemas.answered::<OpenAiError<'_>>();
+    let a2a = schemas.answered::<Map<String, Value>>();
     let components = schemas.components();
     let paths = components.spelled_out(paths.into());
     let Components { schemas, clashes, .. } = components;
@@ -55,7 +65,9 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Document {
         "paths": paths,
         "components": { "securitySchemes": security(), "parameters": parameters(), "headers": headers(),
             "responses": { "Problem": { "description": "It did not work.",
-                "content": { "application/problem+json": { "schema": problem } } } },
+                "content": { "application/problem+json": { "schema": problem } } },
+                "OpenAiError": { "description": "It did not work.", "content": { JSON: { "schema": openai } } },
+                "A2aError": { "description": "It did not work.", "content": { JSON: { "schema": a2a } } } },
             "schemas": schemas },
     });
     Document { text: written(&document, 0) + "\n", clashes }
@@ -97,8 +109,13 @@ impl Endpoint {
             say("parameters", parameters.into());
         }
         if let Some(body) = &self.operation.body {
-            let schema = (body.schema)(schemas);
-            say("requestBody", json!({ "required": body.required, "content": { JSON: { "schema": schema } } }));
+            let kinds: &[&str] = if a2a::is_path(self.path) { &[JSON, a2a::MEDIA_TYPE] } else { &[JSON] };
+            let schema = body.schema.map(|schema| json!({ "schema": object(schema(schemas)) }));
+            let json = schema.iter().flat_map(|schema| kinds.iter().map(|kind| ((*kind).to_owned(), schema.clone())));
+            let file =
+                |kind: &&str| ((*kind).to_owned(), json!({ "schema": { "type": "string", "format": "binary" } }));
+            let content: Map<String, Value> = json.chain(body.files.iter().map(file)).collect();
+            say("requestBody", json!({ "required": body.required, "content": content }));
         }
         say("responses", self.responses(schemas, examples).into());
         described.into()
@@ -123,23 +140,31 @@ impl Endpoint {
         for (status, code) in &self.operation.problems {
             problems.entry(status.as_str().to_owned()).or_default().push(*code);
         }
-        // Any other one is a request nobody should send, or a server that is not itself.
+        // Any other status means a malformed request, or a failure of the server.
         for status in ["4XX", "503"] {
             problems.entry(status.to_owned()).or_default();
         }
+        // Where 429 has codes of its own, a client that was refused too often gets another.
+        let busy = StatusCode::TOO_MANY_REQUESTS.as_str();
+        problems.entry(busy.to_owned()).and_modify(|codes| codes.push(Code::TooManyRefusals));
         for (status, codes) in problems {
-            responses.entry(status).or_insert_with(|| problem(&codes));
+            responses.entry(status).or_insert_with(|| problem(self.path, &codes));
         }
         responses
     }
 }
 
-/// The answer with one of some problems.
-fn problem(codes: &[Code]) -> Value {
+/// Returns the answer with one of some problems.
+fn problem(path: &str, codes: &[Code]) -> Value {
+    let reference = match path {
+        path if openai::is_path(path) => OPENAI_ERROR,
+        path if a2a::is_path(path) => A2A_ERROR,
+        _ => PROBLEM,
+    };
     let words: Vec<String> = codes.iter().map(|code| format!("`{}`", code.word())).collect();
     match words.is_empty() {
-        true => json!({ "$ref": PROBLEM }),
-        false => json!({ "$ref": PROBLEM, "description": words.join(", ") }),
+        true => json!({ "$ref": reference }),
+        false => json!({ "$ref": reference, "description": words.join(", ") }),
     }
 }
 
@@ -166,10 +191,11 @@ impl Answer {
     }
 }
 
-/// JSON with everything on one line that fits on one.
+/// Returns JSON in which every value that fits on one line is on one line.
 pub(super) fn written(value: &Value, indent: usize) -> String {
     let flat = value.to_string();
-    let (inner, outer) = (" ".repeat(indent + 2), " ".repeat(indent));
+    let inner = " ".repeat(indent + 2);
+    let outer = " ".repeat(indent);
     match value {
         _ if flat.chars().count() + indent <= WIDTH => flat,
         Value::Object(fields) => {
@@ -184,4 +210,9 @@ pub(super) fn written(value: &Value, indent: usize) -> String {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => flat,
     }
+}
+
+/// Returns a schema as an object: anything is `{}`, which more readers of descriptions know than `true`.
+fn object(schema: Value) -> Value {
+    if schema == Value::Bool(true) { json!({}) } else { schema }
 }

@@ -9,13 +9,13 @@ use super::document::written;
 use crate::ws::answer::Answer;
 use crate::ws::{sent_shapes, told_shapes};
 
-/// What the file is, in a few sentences.
+/// The description of the file, in a few sentences.
 const ABOUT: &str = "What goes over `/ws`, and as server-sent events. `server.*` are sent by the server, `client.*` \
     to it. Unknown fields may be added.";
 /// The beginning of the names of frames that the server sends.
 const SERVER: &str = "server.";
 
-/// The file.
+/// Returns the text of the file.
 pub(crate) fn frames() -> String {
     let mut all = definitions();
     for (kind, frame) in variants::<Answer>() {
@@ -36,7 +36,7 @@ pub(crate) fn frames() -> String {
     written(&file, 0) + "\n"
 }
 
-/// The frames of events as components, and `Frame`, which is any of them.
+/// Returns the frames of events as components, and `Frame`, which is any of them.
 pub(super) fn components(place: &str) -> Map<String, Value> {
     let mut components = Map::new();
     let mut mapping = Map::new();
@@ -73,13 +73,13 @@ fn point_to(schema: &mut Value, place: &str) {
     }
 }
 
-/// `task_started` is `TaskStarted`.
+/// Returns a word in Pascal case: `task_started` is `TaskStarted`.
 fn pascal(kind: &str) -> String {
     let word = |word: &str| word.get(..1).unwrap_or_default().to_uppercase() + word.get(1..).unwrap_or_default();
     kind.split('_').map(word).collect()
 }
 
-/// A frame of this type.
+/// Returns a frame of this type.
 fn typed(kind: &str, mut shape: Value) -> Value {
     let Value::Object(fields) = &mut shape else { return shape };
     let mut properties = Map::from_iter([("type".to_owned(), json!({ "const": kind }))]);

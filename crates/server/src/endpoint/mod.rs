@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 
 use self::describe::IDEMPOTENCY_KEY;
 pub(crate) use self::describe::{
-    ETAG, FROM, Header, IF_MATCH, LAST_EVENT_ID, LOCATION, NEEDED_IF_MATCH, PREFER, Parameter, TRACEPARENT,
-    header_parameters,
+    CONTENT_DISPOSITION, ETAG, FROM, Header, IF_MATCH, LAST_EVENT_ID, LOCATION, NEEDED_IF_MATCH, PREFER, Parameter,
+    TRACEPARENT, header_parameters,
 };
 pub(crate) use self::document::document;
 pub(crate) use self::frames::frames;
@@ -28,6 +28,8 @@ use crate::problem::Code;
 
 /// The type of an answer that goes on as things happen.
 const EVENT_STREAM: &str = "text/event-stream";
+/// The type of answers to requests that failed.
+const PROBLEM: &str = "application/problem+json";
 /// The type of most answers.
 const JSON: &str = "application/json";
 
@@ -41,23 +43,24 @@ pub(crate) struct Endpoint {
     operation: Operation,
 }
 
-/// What a client must show.
+/// The credentials that a client must send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// Nothing: it says the same to everybody.
+    /// None: it answers the same to every client.
     Nothing,
     /// A key of this scope, where there are keys.
     Scope(Scope),
 }
 
-/// Whose things an endpoint or a frame is about, which decides what the key of another owner gets of them.
+/// The kind of ownership of the things that an endpoint or a frame is about; it decides which of them a key of another
+/// owner gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// Everybody's: it is the same for every key.
+    /// Shared: it is the same for every key.
     Shared,
     /// Runs: those that the caller sees. Any other run is missing, and in no list.
     Runs,
-    /// The key's own things, such as threads, which no other key sees, whatever it may.
+    /// The key's own things, such as threads, which no other key sees, whatever its scopes.
     Key,
 }
 
@@ -88,7 +91,10 @@ struct Operation {
 /// The body of a request.
 struct Body {
     required: bool,
-    schema: SchemaOf,
+    /// The schema of a body that is JSON, where it may be.
+    schema: Option<SchemaOf>,
+    /// The types of files that may be sent instead.
+    files: &'static [&'static str],
 }
 
 /// An answer that is no problem.
@@ -105,8 +111,12 @@ pub(crate) enum Tag {
     Runs,
     Reviews,
     Threads,
+    OpenAi,
+    A2a,
     Collections,
     Workflows,
+    Schedules,
+    Webhooks,
     Tools,
     Network,
     Memory,
@@ -118,7 +128,7 @@ pub(crate) fn get<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<S
     Endpoint::new(Method::GET, path, routing::get(handler))
 }
 
-/// Every `POST` takes an idempotency key: a layer before all of them reads it.
+/// Creates the endpoint of a `POST`. Each takes an idempotency key: a layer before all of them reads it.
 pub(crate) fn post<T: 'static>(path: &'static str, handler: impl Handler<T, Arc<Site>>) -> Endpoint {
     Endpoint::new(Method::POST, path, routing::post(handler)).takes(&[IDEMPOTENCY_KEY])
 }
@@ -148,67 +158,89 @@ impl Endpoint {
             answers: Vec::new(),
             problems: Vec::new(),
         };
-        // Whoever forgets to say what is needed shuts everybody out but admins.
+        // An endpoint that does not set its needs is for admins alone.
         Endpoint { method, path, needs: Needs::Scope(Scope::Admin), whose: Whose::Shared, router, operation }
     }
 
-    /// Its name for programs and in a few words for people.
+    /// Sets its group, its id for programs and its summary for people.
     pub(crate) fn named(mut self, tag: Tag, id: &'static str, summary: &'static str) -> Endpoint {
         self.operation = Operation { id, tag, summary, ..self.operation };
         self
     }
 
-    /// The scope that a key must have, and whose things it is about.
+    /// Sets the scope that a key must have, and the ownership of the things it is about.
     pub(crate) fn needs(self, scope: Scope, whose: Whose) -> Endpoint {
         Endpoint { needs: Needs::Scope(scope), whose, ..self }
     }
 
-    /// Nobody needs a key for it.
+    /// Makes it public: it needs no key.
     pub(crate) fn public(self) -> Endpoint {
         Endpoint { needs: Needs::Nothing, ..self }
     }
 
-    /// More about it than its summary says.
+    /// Sets the description, beside its summary.
     pub(crate) fn about(mut self, description: &'static str) -> Endpoint {
         self.operation.description = Some(description);
         self
     }
 
-    /// The headers it reads.
+    /// Adds headers that it reads.
     pub(crate) fn takes(mut self, parameters: &[Parameter]) -> Endpoint {
         self.operation.parameters.extend(parameters);
         self
     }
 
-    /// What may stand behind the question mark: the fields of `T`.
+    /// Sets the parameters of the query: the fields of `T`.
     pub(crate) fn query<T: JsonSchema>(mut self) -> Endpoint {
         self.operation.query.push(Schemas::fields::<T>);
         self
     }
 
-    /// A body that must be there.
+    /// Sets a required body.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Endpoint {
-        self.operation.body = Some(Body { required: true, schema: Schemas::sent::<T> });
+        self.operation.body = Some(Body { required: true, schema: Some(Schemas::sent::<T>), files: &[] });
         self
     }
 
-    /// A body that may be left out.
+    /// Sets an optional body.
     pub(crate) fn optional_body<T: JsonSchema>(mut self) -> Endpoint {
-        self.operation.body = Some(Body { required: false, schema: Schemas::sent::<T> });
+        self.operation.body = Some(Body { required: false, schema: Some(Schemas::sent::<T>), files: &[] });
         self
     }
 
-    /// An answer as JSON.
+    /// Sets files of these types as the body, instead of JSON or as the only one.
+    pub(crate) fn file(mut self, files: &'static [&'static str]) -> Endpoint {
+        let schema = self.operation.body.and_then(|body| body.schema);
+        self.operation.body = Some(Body { required: true, schema, files });
+        self
+    }
+
+    /// Adds an answer as JSON.
     pub(crate) fn answers<T: JsonSchema>(self, status: StatusCode, description: &'static str) -> Endpoint {
         self.answer(status, description, Some((JSON, Schemas::answered::<T>)))
     }
 
-    /// An answer of another type.
+    /// Adds an answer as JSON of another type.
+    pub(crate) fn answers_as<T: JsonSchema>(
+        self,
+        status: StatusCode,
+        kind: &'static str,
+        description: &'static str,
+    ) -> Endpoint {
+        self.answer(status, description, Some((kind, Schemas::answered::<T>)))
+    }
+
+    /// Adds a problem where the status is also that of another answer.
+    pub(crate) fn answers_problem<T: JsonSchema>(self, status: StatusCode, description: &'static str) -> Endpoint {
+        self.answer(status, description, Some((PROBLEM, Schemas::answered::<T>)))
+    }
+
+    /// Adds an answer of another type.
     pub(crate) fn answers_text(self, kind: &'static str, description: &'static str) -> Endpoint {
         self.answer(StatusCode::OK, description, Some((kind, Schemas::answered::<String>)))
     }
 
-    /// An answer without a body.
+    /// Adds an answer without a body.
     pub(crate) fn answers_nothing(self, status: StatusCode, description: &'static str) -> Endpoint {
         self.answer(status, description, None)
     }
@@ -218,7 +250,7 @@ impl Endpoint {
         self.answer(StatusCode::OK, description, Some((EVENT_STREAM, Schemas::event)))
     }
 
-    /// One more answer, or one more type of an answer that is there.
+    /// Adds an answer, or one more type to an answer with the same status.
     fn answer(
         mut self,
         status: StatusCode,
@@ -249,7 +281,7 @@ impl Endpoint {
         self
     }
 
-    /// A problem that has another status than usual here.
+    /// Adds a problem with another status than the default of its code.
     pub(crate) fn fails_at(mut self, status: StatusCode, code: Code) -> Endpoint {
         self.operation.problems.push((status, code));
         self

@@ -1,6 +1,5 @@
-//! Schemas of what is sent and answered, made from the types: each named one
-//! is a component. What the derive says in other ways than clients know is
-//! tidied: words are lists, and what may be left out is not null as well.
+//! Schemas of requests and answers, made from the types: each named one is a component. Forms of the derive that
+//! clients do not expect are replaced: a choice of words is an `enum`, a field that may be left out is not nullable.
 
 use consort_core::choice::WORDS;
 use schemars::generate::SchemaSettings;
@@ -24,7 +23,7 @@ pub(super) struct Schemas {
     answered: SchemaGenerator,
 }
 
-/// Who writes a value.
+/// The side that writes a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Client,
@@ -42,27 +41,27 @@ impl Schemas {
         }
     }
 
-    /// What a client sends.
+    /// Returns the schema of a type that a client sends.
     pub(super) fn sent<T: JsonSchema>(&mut self) -> Value {
         tidy(self.sent.subschema_for::<T>().to_value(), Writer::Client)
     }
 
-    /// The fields of what a client sends, without a name for them together.
+    /// Returns the schema of the fields that a client sends, without a component for them.
     pub(super) fn fields<T: JsonSchema>(&mut self) -> Value {
         tidy(T::json_schema(&mut self.sent).to_value(), Writer::Client)
     }
 
-    /// What the server answers.
+    /// Returns the schema of a type that the server answers with.
     pub(super) fn answered<T: JsonSchema>(&mut self) -> Value {
         nothing_said(tidy(self.answered.subschema_for::<T>().to_value(), Writer::Server))
     }
 
-    /// One event of a stream.
+    /// Returns the schema of one event of a stream.
     pub(super) fn event(&mut self) -> Value {
         reference("ServerSentEvent")
     }
 
-    /// Every schema that has a name.
+    /// Returns every schema that has a name.
     pub(super) fn components(mut self) -> Components {
         let mut components = Components { schemas: frames(), words: Map::new(), clashes: Vec::new() };
         let sent = self.sent.take_definitions(true).into_iter().map(|named| (named, Writer::Client));
@@ -99,7 +98,7 @@ impl Components {
         schemas.insert(name, schema);
     }
 
-    /// The same with words where there was only their name.
+    /// Returns a schema in which references to lists of words are replaced by the words.
     pub(super) fn spelled_out(&self, mut schema: Value) -> Value {
         match &mut schema {
             Value::Array(parts) => parts.iter_mut().for_each(|part| *part = self.spelled_out(part.take())),
@@ -119,7 +118,7 @@ impl Components {
     }
 }
 
-/// The parameters that the fields of a query are.
+/// Returns the parameters that the fields of a query are.
 pub(super) fn query_parameters(fields: &Value) -> Vec<Value> {
     let required = fields.get("required").and_then(Value::as_array);
     let properties = fields.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -137,7 +136,7 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#{COMPONENTS}/{name}") })
 }
 
-/// The schemas of frames, which are made apart.
+/// Returns the schemas of frames, which are made apart.
 fn frames() -> Map<String, Value> {
     let mut all = components(COMPONENTS);
     let event = json!({ "type": "object", "description": "One event of a stream.", "required": ["data"],
@@ -150,7 +149,7 @@ fn frames() -> Map<String, Value> {
     all
 }
 
-/// A schema as clients know it.
+/// Returns a schema in the form that clients expect.
 fn tidy(mut schema: Value, writer: Writer) -> Value {
     match &mut schema {
         Value::Array(parts) => parts.iter_mut().for_each(|part| *part = tidy(part.take(), writer)),
@@ -186,7 +185,7 @@ fn tidy_object(fields: &mut Map<String, Value>, writer: Writer) {
     }
 }
 
-/// What takes anything has no schema, or an empty one.
+/// Removes schemas that allow anything: such a schema is left out or empty.
 fn allow_anything(fields: &mut Map<String, Value>) {
     if fields.get("additionalProperties") == Some(&Value::Bool(true)) {
         fields.remove("additionalProperties");
@@ -201,7 +200,7 @@ fn allow_anything(fields: &mut Map<String, Value>) {
     }
 }
 
-/// An empty schema for one that is only `true`.
+/// Returns an empty schema for one that is only `true`.
 fn nothing_said(schema: Value) -> Value {
     if schema == Value::Bool(true) { json!({}) } else { schema }
 }
@@ -214,7 +213,7 @@ fn explain(fields: &mut Map<String, Value>, words: &[Value]) {
     fields.insert("examples".to_owned(), words.iter().take(1).cloned().collect());
 }
 
-/// A choice of constants is a list of words.
+/// Turns a choice of constants into a list of words.
 fn join_words(fields: &mut Map<String, Value>) {
     let choices = fields.get("oneOf").and_then(Value::as_array);
     let words = choices.map(|choices| choices.iter().map(word).collect::<Option<Vec<Vec<Value>>>>());
@@ -230,7 +229,7 @@ fn join_words(fields: &mut Map<String, Value>) {
     }
 }
 
-/// The words of a schema that takes nothing else.
+/// Returns the words of a schema that takes nothing else.
 fn word(schema: &Value) -> Option<Vec<Value>> {
     let is_text = schema.get("type").is_some_and(|kind| kind == "string");
     let constant = schema.get("const").map(|word| vec![word.clone()]);

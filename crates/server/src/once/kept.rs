@@ -57,7 +57,7 @@ pub(super) struct Answer {
 
 /// Work with frames that a request started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(crate) enum Begun {
     /// A run, by its id.
     Run(Arc<str>),
     /// A turn of a thread.
@@ -92,6 +92,7 @@ impl Kept {
             ended_at: Some(now),
             tags: self.run.iter().map(tag).collect::<BTreeMap<_, _>>(),
             body: "{}".into(),
+            words: None,
         };
         let record = Record { body: self.to_json().to_string().into(), attachments: Vec::new() };
         let append = Append { stream: name(scope), expected, epoch: 0, records: vec![record], row, claims: Vec::new() };
@@ -136,6 +137,14 @@ impl Answer {
         Answer { status: StatusCode::ACCEPTED, headers: headers.into(), body: accepted.to_string() }
     }
 
+    /// Creates the response that this work was begun.
+    pub(super) fn of(begun: &Begun) -> Answer {
+        match begun {
+            Begun::Run(run) => Answer::accepted(run),
+            Begun::Turn { thread, turn } => Answer::message(&json!({ "threadId": thread, "turnId": turn })),
+        }
+    }
+
     /// Returns the run or the turn that the request started.
     pub(super) fn begun(&self) -> Option<Begun> {
         let place = self.headers.iter().find(|(name, _)| *name == LOCATION).map(|(_, place)| place.as_str());
@@ -144,6 +153,9 @@ impl Answer {
         }
         let body: Value = serde_json::from_str(&self.body).ok().filter(|_| self.status == StatusCode::ACCEPTED)?;
         let text = |name| body.get(name).and_then(Value::as_str);
+        if let Some(run) = text("runId") {
+            return Some(Begun::Run(run.into()));
+        }
         Some(Begun::Turn { thread: text("threadId")?.into(), turn: text("turnId")?.into() })
     }
 
@@ -205,7 +217,8 @@ async fn erase_old(log: &dyn Log, until: Millis) -> Result<(), Error> {
         let rows = log.list(query).await?.rows;
         let seen = rows.len();
         let old: Vec<_> = rows.into_iter().filter(|(_, row)| row.ended_at.is_some_and(|at| at < until)).collect();
-        let (is_last, mut gone) = (old.len() < PAGE || seen < PAGE, Vec::new());
+        let is_last = old.len() < PAGE || seen < PAGE;
+        let mut gone = Vec::new();
         offset += old.len();
         for (stream, row) in old {
             if !is_about_a_kept_run(log, &row).await? {
@@ -226,12 +239,12 @@ async fn is_about_a_kept_run(log: &dyn Log, row: &Row) -> Result<bool, Error> {
     Ok(log.list(query).await?.total > 0)
 }
 
-fn name(scope: &str) -> Arc<str> {
+pub(super) fn name(scope: &str) -> Arc<str> {
     format!("answer-{}", hex(scope)).into()
 }
 
-/// The SHA-256 of a text.
-pub(super) fn hex(text: &str) -> String {
+/// Returns the SHA-256 of a text.
+pub(super) fn hex(text: impl AsRef<[u8]>) -> String {
     let mut hex = String::new();
     for byte in Sha256::digest(text) {
         let _never_fails = write!(hex, "{byte:02x}");
@@ -258,6 +271,7 @@ mod tests {
             ended_at: Some(1),
             tags: BTreeMap::new(),
             body: "{}".into(),
+            words: None,
         };
         let run =
             Append { stream: "run-1".into(), expected: 0, epoch: 0, records: Vec::new(), row, claims: Vec::new() };

@@ -7,6 +7,7 @@ mod kept;
 mod keys;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
@@ -17,27 +18,34 @@ use axum::{Extension, body};
 use consort_core::compile::Compiled;
 use consort_log as log;
 use consort_runtime::engine::{self, Engine, NewRun};
+use tokio::time::timeout;
 
 pub(crate) use self::kept::{forget_run, sweep};
 pub(crate) use self::keys::Keys;
 
-use self::kept::{Answer, Begun, Kept, hex};
+pub(crate) use self::kept::Begun;
+use self::kept::{Answer, Kept, hex};
 use crate::Site;
 use crate::access::Caller;
 use crate::audit::run_of;
 use crate::door::is_stream;
 use crate::problem::{Code, Problem};
 use crate::response_mode::{ResponseMode, accepts};
-use crate::routes::{submit, threads};
+use crate::routes::{hooks, submit, threads};
+use crate::{a2a, mcp, openai};
 
 /// The name of the header.
 const HEADER: &str = "idempotency-key";
-/// Maximal bytes of a key; it is stored with the run.
+/// The maximum number of bytes of a key; it is stored with the run.
 pub(crate) const KEY_MAX: usize = 255;
 /// The route whose runs claim the key themselves.
 const CLAIMING: &str = "/api/runs";
 /// The suffix of the lock under which a key's run is submitted; no scope has a fourth line.
 const SUBMISSION: &str = "submission";
+
+/// The time that the answer of another node is waited for, and between two looks for it.
+const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The response that a repeated message gets when its first response is a stream; an
 /// extension of that response.
@@ -77,6 +85,10 @@ pub(crate) async fn layer(
 ) -> Result<Response, Problem> {
     let route = request.extensions().get::<MatchedPath>().cloned();
     let keyed = request.method() == Method::POST && request.headers().contains_key(HEADER);
+    // A hook knows a repeated delivery itself, once it knows who sent it; a call over MCP claims the key for its run.
+    let path = request.uri().path();
+    // A message over A2A is known by its own id.
+    let keyed = keyed && !path.starts_with(hooks::PREFIX) && path != mcp::PATH && !a2a::is_path(path);
     let Some(route) = route.filter(|_| keyed) else { return Ok(next.run(request).await) };
     let (once, request) = Once::read(&site, &caller, request).await?;
     if route.as_str() == CLAIMING {
@@ -87,12 +99,66 @@ pub(crate) async fn layer(
 }
 
 impl Once {
-    async fn read(site: &Site, caller: &Caller, request: Request) -> Result<(Once, Request), Problem> {
-        let key = request.headers().get(HEADER).and_then(|key| key.to_str().ok());
-        let key = key.filter(|key| !key.trim().is_empty() && key.len() <= KEY_MAX);
+    /// Returns the idempotency key of a request.
+    pub(crate) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+        let Some(key) = headers.get(HEADER) else { return Ok(None) };
+        let key = key.to_str().ok().filter(|key| !key.trim().is_empty() && key.len() <= KEY_MAX);
         let wrong = || Problem::bad_request(format!("Idempotency-Key must be text of at most {KEY_MAX} characters"));
+        key.ok_or_else(wrong).map(Some)
+    }
+
+    /// Returns a call over MCP that is executed once: what is called is its fingerprint, not the whole message.
+    pub(crate) fn of_call(caller: &Caller, key: &str, called: &str) -> Once {
+        let scope = [mcp::PATH, &caller.0, key].join("\n");
+        Once { scope, caller: caller.clone(), print: hex(called), run: None }
+    }
+
+    /// Returns a message over A2A that is executed once: the same id with other content is another message.
+    pub(crate) fn of_message(caller: &Caller, id: &str, content: &str) -> Once {
+        let print = hex(content);
+        let scope = [a2a::PATH, &caller.0, &hex(id), &print].join("\n");
+        Once { scope, caller: caller.clone(), print, run: None }
+    }
+
+    /// Begins work, or returns what the first such request began. It is owned here, because a client that hangs up must
+    /// not leave it half done.
+    pub(crate) async fn begun<E>(
+        self,
+        site: &Arc<Site>,
+        work: impl Future<Output = Result<Begun, E>> + Send + 'static,
+    ) -> Result<Begun, E>
+    where
+        E: From<Problem> + Send + 'static,
+    {
+        let owner = site.clone();
+        let done = async move {
+            let _turn = owner.keys.turn(&self.scope).await;
+            let begun = Kept { print: self.print.clone(), run: None, answer: None };
+            if let Some(kept) = self.begin(&owner, &begun).await? {
+                return Ok(kept.answer.and_then(|answer| answer.begun()).ok_or_else(unknown)?);
+            }
+            let worked = work.await;
+            match &worked {
+                Ok(begun_work) => {
+                    let answer = Some(Answer::of(begun_work));
+                    self.keep(&owner, 1, Kept { answer, ..begun }).await;
+                }
+                Err(_) => {
+                    if let Err(error) = kept::forget(&*owner.engine().seams().log, &self.scope).await {
+                        tracing::warn!(%error, "cannot free an idempotency key");
+                    }
+                }
+            }
+            worked
+        };
+        let stopped = |_| Problem::new(Code::Unavailable, "the server is stopping");
+        site.keys.spawn(done).await.map_err(stopped)?
+    }
+
+    async fn read(site: &Site, caller: &Caller, request: Request) -> Result<(Once, Request), Problem> {
+        let key = Once::key(request.headers())?.unwrap_or_default();
         // Neither a path nor a header can hold the separator.
-        let scope = [request.uri().path(), &caller.0, key.ok_or_else(wrong)?].join("\n");
+        let scope = [request.uri().path(), &caller.0, key].join("\n");
         let query = request.uri().query().unwrap_or_default().to_owned();
         let (head, body) = request.into_parts();
         let bytes = crate::body::read(site, Request::from_parts(head.clone(), body)).await?;
@@ -145,8 +211,9 @@ impl Once {
             ResponseMode::Accepted | ResponseMode::Ended(_) | ResponseMode::Stream => read_answer(response).await,
         };
         let is_refusal = run.is_none();
-        if self.keep(site, 0, Kept { print: self.print.clone(), run, answer }).await == Keeping::Late && is_refusal {
-            // Of several refusals of the same request, the first that was stored is given to all.
+        let is_whole = is_refusal || response_mode == ResponseMode::Accepted;
+        if self.keep(site, 0, Kept { print: self.print.clone(), run, answer }).await == Keeping::Late && is_whole {
+            // Of several answers to the same request, the first that was stored is given to all.
             let first = self.kept(site).await?.and_then(|kept| kept.answer);
             return Ok(first.map_or(response, Response::from));
         }
@@ -162,13 +229,18 @@ impl Once {
         next: Next,
     ) -> Result<Response, Problem> {
         let turn = site.keys.turn(&self.scope).await;
-        if let Some(kept) = self.kept(&site).await? {
-            let answer = kept.answer.ok_or_else(unknown)?;
-            return repeated((&site, &runs), &self.caller, answer, request.headers()).await;
-        }
         let run: Option<Arc<str>> = run_of(request.uri().path(), request.headers()).map(Arc::from);
         let begun = Kept { print: self.print.clone(), run, answer: None };
-        begun.append(&*site.engine().seams().log, &self.scope, 0, site.now()).await?;
+        if let Some(kept) = self.begin(&site, &begun).await? {
+            let answer = kept.answer.ok_or_else(unknown)?;
+            if let Some(begun) = answer.begun().filter(|_| openai::is_path(request.uri().path())) {
+                // The answer is given once more, from what was begun.
+                let mut request = request;
+                request.extensions_mut().insert(begun);
+                return Ok(next.run(request).await);
+            }
+            return repeated((&site, &runs), &self.caller, answer, request.headers()).await;
+        }
         let owner = site.clone();
         let done = async move {
             let response = next.run(request).await;
@@ -178,6 +250,34 @@ impl Once {
         };
         let stopped = |_| Problem::new(Code::Unavailable, "the server is stopping");
         owner.keys.spawn(done).await.map_err(stopped)
+    }
+
+    /// Stores that the request has begun; returns what is stored of it if it had begun before. What another node
+    /// does at this moment is waited for.
+    async fn begin(&self, site: &Site, begun: &Kept) -> Result<Option<Kept>, Problem> {
+        let kept = match self.kept(site).await? {
+            None => match begun.append(&*site.engine().seams().log, &self.scope, 0, site.now()).await {
+                Err(log::Error::Fenced) => self.kept(site).await?,
+                stored => return Ok(stored.map(|()| None)?),
+            },
+            kept => kept,
+        };
+        let is_open = kept.as_ref().is_some_and(|kept| kept.answer.is_none());
+        if !is_open || site.engine().is_alone() {
+            return Ok(kept);
+        }
+        let answered = async {
+            let mut news = site.engine().seams().log.news(&kept::name(&self.scope));
+            loop {
+                let kept = self.kept(site).await?;
+                if kept.as_ref().is_none_or(|kept| kept.answer.is_some()) {
+                    return kept.ok_or_else(unknown).map(Some);
+                }
+                let _looked = timeout(LOOK_EVERY, news.changed()).await;
+            }
+        };
+        // A node that is gone never answers.
+        timeout(PATIENCE, answered).await.unwrap_or(Ok(kept))
     }
 
     /// Stores a response, or forgets the request when it may be tried again.
@@ -278,12 +378,12 @@ async fn repeated(
 
 /// Returns a fingerprint that is equal for equivalent bodies.
 fn print(query: &str, body: &Bytes) -> String {
-    let json = serde_json::from_slice::<serde_json::Value>(body).map(|json| json.to_string());
-    let said = json.unwrap_or_else(|_| String::from_utf8_lossy(body).into_owned());
-    hex(&format!("{query}\n{said}"))
+    let json = serde_json::from_slice::<serde_json::Value>(body).map(|json| json.to_string().into_bytes());
+    let said = json.unwrap_or_else(|_| body.to_vec());
+    hex([query.as_bytes(), b"\n", &said].concat())
 }
 
-/// Whether the same request may get another response a moment later.
+/// Returns whether the same request may get another response a moment later.
 fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }

@@ -5,24 +5,37 @@ use axum::http::StatusCode;
 use consort_core::mistake;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+use strum::IntoStaticStr;
 
 /// The code for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, JsonSchema)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Code {
+    AnswerFailed,
     ApprovalNotFound,
+    ApprovalPending,
     ApprovalResolved,
+    AttachmentNotFound,
+    AttachmentUsed,
     BadRequest,
+    BudgetExceeded,
+    Cancelled,
     CircularDependency,
     CollectionExists,
     CollectionNotFound,
     ConcurrencyLimit,
     Conflict,
+    DeliveryNotFound,
+    DocumentNotFound,
     Draining,
+    ExpressionFailed,
     Forbidden,
     GrantNotFound,
+    HookNotFound,
     IdempotencyConflict,
     InternalError,
+    InvalidExpression,
     InvalidInput,
     InvalidModel,
     InvalidSchema,
@@ -31,6 +44,8 @@ pub(crate) enum Code {
     LimitReached,
     MethodNotAllowed,
     MissingInput,
+    ModelCannotSee,
+    ModelNotFound,
     NothingToContinue,
     NotConfigured,
     NotFound,
@@ -38,6 +53,8 @@ pub(crate) enum Code {
     PayloadTooLarge,
     PreconditionFailed,
     PreconditionRequired,
+    PreviousResponseNotFound,
+    QuotaExceeded,
     RejectedTooOften,
     RequestTimeout,
     ReviewNotFound,
@@ -45,6 +62,7 @@ pub(crate) enum Code {
     RunActive,
     RunCompleted,
     RunNotFound,
+    ScheduleNotFound,
     Starting,
     StorageDamaged,
     StorageUnavailable,
@@ -52,104 +70,71 @@ pub(crate) enum Code {
     ThreadBusy,
     ThreadNotFound,
     ToolNotFound,
+    TooManyRefusals,
     TurnNotRunning,
     Unauthorized,
     Unavailable,
     UnsupportedMediaType,
     VersionNotFound,
+    WebhookNotFound,
     WorkflowNotFound,
     /// For sockets only.
     #[schemars(skip)]
     AlreadyAuthenticated,
     #[schemars(rename = "media_generation_unavailable")]
+    #[strum(serialize = "media_generation_unavailable")]
     MediaGenerationUnavailable,
 }
 
 impl Code {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub(crate) fn word(self) -> &'static str {
-        match self {
-            Code::ApprovalNotFound => "APPROVAL_NOT_FOUND",
-            Code::ApprovalResolved => "APPROVAL_RESOLVED",
-            Code::BadRequest => "BAD_REQUEST",
-            Code::CircularDependency => "CIRCULAR_DEPENDENCY",
-            Code::CollectionExists => "COLLECTION_EXISTS",
-            Code::CollectionNotFound => "COLLECTION_NOT_FOUND",
-            Code::ConcurrencyLimit => "CONCURRENCY_LIMIT",
-            Code::Conflict => "CONFLICT",
-            Code::Draining => "DRAINING",
-            Code::Forbidden => "FORBIDDEN",
-            Code::GrantNotFound => "GRANT_NOT_FOUND",
-            Code::IdempotencyConflict => "IDEMPOTENCY_CONFLICT",
-            Code::InternalError => "INTERNAL_ERROR",
-            Code::InvalidInput => "INVALID_INPUT",
-            Code::InvalidModel => "INVALID_MODEL",
-            Code::InvalidSchema => "INVALID_SCHEMA",
-            Code::InvalidTaskOverride => "INVALID_TASK_OVERRIDE",
-            Code::InvalidTool => "INVALID_TOOL",
-            Code::LimitReached => "LIMIT_REACHED",
-            Code::MethodNotAllowed => "METHOD_NOT_ALLOWED",
-            Code::MissingInput => "MISSING_INPUT",
-            Code::NothingToContinue => "NOTHING_TO_CONTINUE",
-            Code::NotConfigured => "NOT_CONFIGURED",
-            Code::NotFound => "NOT_FOUND",
-            Code::OutcomeUnknown => "OUTCOME_UNKNOWN",
-            Code::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
-            Code::PreconditionFailed => "PRECONDITION_FAILED",
-            Code::PreconditionRequired => "PRECONDITION_REQUIRED",
-            Code::RejectedTooOften => "REJECTED_TOO_OFTEN",
-            Code::RequestTimeout => "REQUEST_TIMEOUT",
-            Code::ReviewNotFound => "REVIEW_NOT_FOUND",
-            Code::ReviewResolved => "REVIEW_RESOLVED",
-            Code::RunActive => "RUN_ACTIVE",
-            Code::RunCompleted => "RUN_COMPLETED",
-            Code::RunNotFound => "RUN_NOT_FOUND",
-            Code::Starting => "STARTING",
-            Code::StorageDamaged => "STORAGE_DAMAGED",
-            Code::StorageUnavailable => "STORAGE_UNAVAILABLE",
-            Code::TemplateTooLarge => "TEMPLATE_TOO_LARGE",
-            Code::ThreadBusy => "THREAD_BUSY",
-            Code::ThreadNotFound => "THREAD_NOT_FOUND",
-            Code::ToolNotFound => "TOOL_NOT_FOUND",
-            Code::TurnNotRunning => "TURN_NOT_RUNNING",
-            Code::Unauthorized => "UNAUTHORIZED",
-            Code::Unavailable => "UNAVAILABLE",
-            Code::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
-            Code::VersionNotFound => "VERSION_NOT_FOUND",
-            Code::WorkflowNotFound => "WORKFLOW_NOT_FOUND",
-            Code::AlreadyAuthenticated => "ALREADY_AUTHENTICATED",
-            Code::MediaGenerationUnavailable => "media_generation_unavailable",
-        }
+        self.into()
     }
 
-    /// The status it is answered with, unless another one says more.
+    /// Returns the status it is answered with, unless another one says more.
     pub(crate) fn status(self) -> StatusCode {
         match self {
-            Code::BadRequest
+            Code::ApprovalPending
+            | Code::BadRequest
+            | Code::BudgetExceeded
             | Code::CircularDependency
+            | Code::ExpressionFailed
+            | Code::InvalidExpression
             | Code::InvalidInput
             | Code::InvalidModel
             | Code::InvalidSchema
             | Code::InvalidTaskOverride
             | Code::InvalidTool
             | Code::MissingInput
+            | Code::ModelCannotSee
             | Code::TemplateTooLarge
             | Code::MediaGenerationUnavailable => StatusCode::BAD_REQUEST,
             Code::Unauthorized => StatusCode::UNAUTHORIZED,
             Code::Forbidden => StatusCode::FORBIDDEN,
             Code::ApprovalNotFound
+            | Code::AttachmentNotFound
             | Code::CollectionNotFound
+            | Code::DeliveryNotFound
+            | Code::DocumentNotFound
             | Code::GrantNotFound
+            | Code::HookNotFound
+            | Code::ModelNotFound
             | Code::NotFound
+            | Code::PreviousResponseNotFound
             | Code::ReviewNotFound
             | Code::RunNotFound
+            | Code::ScheduleNotFound
             | Code::ThreadNotFound
             | Code::ToolNotFound
             | Code::VersionNotFound
+            | Code::WebhookNotFound
             | Code::WorkflowNotFound => StatusCode::NOT_FOUND,
             Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Code::ApprovalResolved
+            | Code::AttachmentUsed
+            | Code::Cancelled
             | Code::CollectionExists
             | Code::Conflict
             | Code::LimitReached
@@ -168,8 +153,9 @@ impl Code {
             Code::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Code::IdempotencyConflict => StatusCode::UNPROCESSABLE_ENTITY,
             Code::PreconditionRequired => StatusCode::PRECONDITION_REQUIRED,
-            Code::ConcurrencyLimit => StatusCode::TOO_MANY_REQUESTS,
+            Code::ConcurrencyLimit | Code::QuotaExceeded | Code::TooManyRefusals => StatusCode::TOO_MANY_REQUESTS,
             Code::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+            Code::AnswerFailed => StatusCode::BAD_GATEWAY,
             Code::Draining | Code::NotConfigured | Code::Starting | Code::StorageUnavailable | Code::Unavailable => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -189,10 +175,12 @@ impl From<mistake::Code> for Code {
             mistake::Code::BadRequest => Code::BadRequest,
             mistake::Code::InvalidTool => Code::InvalidTool,
             mistake::Code::InvalidModel => Code::InvalidModel,
+            mistake::Code::ModelCannotSee => Code::ModelCannotSee,
             mistake::Code::InvalidTaskOverride => Code::InvalidTaskOverride,
             mistake::Code::CircularDependency => Code::CircularDependency,
             mistake::Code::MissingInput => Code::MissingInput,
             mistake::Code::InvalidSchema => Code::InvalidSchema,
+            mistake::Code::InvalidExpression => Code::InvalidExpression,
             mistake::Code::TemplateTooLarge => Code::TemplateTooLarge,
             mistake::Code::NotConfigured => Code::NotConfigured,
             mistake::Code::MediaGenerationUnavailable => Code::MediaGenerationUnavailable,

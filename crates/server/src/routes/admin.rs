@@ -1,4 +1,4 @@
-//! `/api/admin`: what only whoever looks after the server does.
+//! `/api/admin`: the work of the server's operator.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ struct Compacted {
     status: CompactedStatus,
 }
 
-/// The only way it ends well.
+/// The status of a store that was compacted.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum CompactedStatus {

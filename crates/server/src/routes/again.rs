@@ -30,7 +30,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// An endpoint that makes a new run out of an old one.
+/// Returns an endpoint that makes a new run out of an old one.
 fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endpoint {
     endpoint
         .named(Tag::Runs, id, summary)
@@ -43,7 +43,7 @@ fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endp
         .with(&[LOCATION])
         .fails(&[Code::BadRequest, Code::InvalidModel, Code::InvalidTaskOverride, Code::MissingInput])
         .fails(&[Code::InvalidTool, Code::TemplateTooLarge, Code::RunNotFound, Code::RunActive, Code::RunCompleted])
-        .fails(&[Code::Conflict, Code::StorageDamaged, Code::ConcurrencyLimit])
+        .fails(&[Code::ModelCannotSee, Code::Conflict, Code::StorageDamaged, Code::ConcurrencyLimit])
 }
 
 /// A request for a new run based on an old one.
@@ -83,7 +83,8 @@ async fn fork(
 async fn again((site, runs): (&Site, &Engine), asked: Asked, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
     let Asked { run, by, sent, response_mode, traceparent } = asked;
     let (edits, from, mut warnings) = request::parse_edits(&sent.0)?;
-    let (catalog, traceparent) = (&site.server.catalog, traceparent.as_deref());
+    let catalog = &site.server.catalog;
+    let traceparent = traceparent.as_deref();
     let wanted = Wanted { keep: keep(from), edits: &edits, catalog, by: &by, traceparent };
     let (new, forked) = runs.fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);

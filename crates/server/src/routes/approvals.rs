@@ -5,10 +5,12 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use consort_chat::Chats;
 use consort_core::chat::{Answer, PendingApproval};
 use consort_core::choice::{AnyCase, OneOf};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::steer::Applied;
 use crate::Site;
@@ -29,7 +31,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .body::<ApprovalRequest>()
             .answers::<Answered>(StatusCode::OK, "The answer holds.")
             .fails(&[Code::BadRequest, Code::ApprovalNotFound, Code::ApprovalResolved, Code::RunCompleted])
-            .fails(&[Code::Conflict]),
+            .fails(&[Code::Conflict, Code::InvalidInput]),
     ]
 }
 
@@ -40,11 +42,14 @@ struct Approvals {
     approvals: Vec<PendingApproval>,
 }
 
-/// What a person says about a call.
+/// A person's answer to a question for permission.
 #[derive(JsonSchema)]
-struct ApprovalRequest {
+pub(crate) struct ApprovalRequest {
     #[schemars(with = "AnyCase<Answer>")]
-    decision: Answer,
+    pub(crate) decision: Answer,
+    /// The arguments to make the call with, in the place of the model's; only with `allow`.
+    #[schemars(with = "Option<Map<String, Value>>")]
+    args: Option<Value>,
 }
 
 /// A call that was answered.
@@ -57,9 +62,26 @@ struct Answered {
 }
 
 impl ApprovalRequest {
-    fn read(sent: &Sent) -> Result<ApprovalRequest, Problem> {
+    pub(crate) fn read(sent: &Sent) -> Result<ApprovalRequest, Problem> {
         let decision = sent.choice("decision")?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
-        Ok(ApprovalRequest { decision })
+        let args = sent.0.get("args").filter(|args| !args.is_null()).cloned();
+        match &args {
+            Some(args) if !args.is_object() => Err(Problem::bad_request("`args` must be a JSON object")),
+            Some(_) if decision != Answer::Allow => {
+                let message = format!("`args` go with the decision `allow` only, not with `{decision}`");
+                Err(Problem::bad_request(message))
+            }
+            Some(_) | None => Ok(ApprovalRequest { decision, args }),
+        }
+    }
+
+    /// Answers the question of this id.
+    pub(crate) async fn give(&self, chats: &Chats, caller: &Caller, id: &str) -> Result<(), Problem> {
+        match &self.args {
+            Some(args) => chats.allow_with(&caller.0, id, args).await?,
+            None => chats.approve(&caller.0, id, self.decision).await?,
+        }
+        Ok(())
     }
 }
 
@@ -74,7 +96,7 @@ async fn answer(
     Path(id): Path<String>,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Answered>, Problem> {
-    let ApprovalRequest { decision } = ApprovalRequest::read(&sent?)?;
-    site.server.chats.approve(&caller.0, &id, decision).await?;
-    Ok(Json(Answered { approval_id: id, decision, status: Applied::Applied }))
+    let request = ApprovalRequest::read(&sent?)?;
+    request.give(&site.server.chats, &caller, &id).await?;
+    Ok(Json(Answered { approval_id: id, decision: request.decision, status: Applied::Applied }))
 }

@@ -1,6 +1,5 @@
 //! `GET /api/capabilities`: the models, tools and roles a request can choose from.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -9,8 +8,7 @@ use axum::http::StatusCode;
 use consort_core::catalog::{EffectClass, ModelInfo, Permission, ToolInfo};
 use consort_core::draft::Draft;
 use consort_core::dynamic::NETWORK;
-use consort_core::own_tool::OwnTool;
-use consort_core::template;
+use consort_core::template::{self, Inputs};
 use consort_core::view::PriceView;
 use consort_net::wire::{Capability, CapabilityKind};
 use consort_tools::DynamicToolProvider;
@@ -31,15 +29,15 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// What a request can choose from.
+/// Everything that a request can choose from.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Capabilities {
     tools: Vec<ToolView>,
     models: Vec<ModelView>,
     preconfigured_tasks: Vec<TaskView>,
-    /// Values template variables have unless others are sent.
-    inputs: BTreeMap<String, String>,
+    /// The default values of template variables.
+    inputs: Inputs,
     shared_tasks: Vec<Capability>,
     shared_tools: Vec<Capability>,
     /// Servers whose tools come and go.
@@ -59,7 +57,7 @@ struct ToolView {
     input_schema: Value,
     /// Whether it may be called directly.
     direct: bool,
-    /// Why it cannot be called at the moment.
+    /// The reason why it cannot be called at the moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     unavailable: Option<String>,
 }
@@ -99,7 +97,7 @@ struct McpServer {
     name: String,
     /// Names of its tools.
     tools: Vec<String>,
-    /// Why none of them can be called at the moment.
+    /// The reason why none of them can be called at the moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     unavailable: Option<String>,
 }
@@ -137,7 +135,7 @@ fn mcp_server(provider: &dyn DynamicToolProvider) -> McpServer {
     McpServer { name: provider.name().to_owned(), tools, unavailable: provider.trouble() }
 }
 
-/// A tool, with why it cannot be called at the moment if so.
+/// Returns the view of a tool, with the reason why it cannot be called at the moment, if there is one.
 fn tool(info: &ToolInfo, direct: &[Permission], unavailable: Option<String>) -> ToolView {
     ToolView {
         name: info.name.clone(),
@@ -145,7 +143,7 @@ fn tool(info: &ToolInfo, direct: &[Permission], unavailable: Option<String>) -> 
         permission: info.permission,
         effect: info.effect,
         input_schema: info.schema.json().clone(),
-        direct: direct.contains(&info.permission) && info.as_own() != Some(OwnTool::HumanInput),
+        direct: info.check_direct(direct).is_ok(),
         unavailable,
     }
 }
@@ -174,12 +172,12 @@ fn task(task: &Draft) -> TaskView {
 }
 
 /// Returns the variables of all texts that are resolved, each once, in their order.
-fn variables(task: &Draft) -> Vec<&str> {
-    let agent = task.agent.iter().flat_map(|agent| [Some(&agent.role), Some(&agent.goal), Some(&agent.background)]);
-    let texts = [Some(&task.description), task.expected_output.as_ref(), task.additional_context.as_ref()];
+pub(crate) fn variables(task: &Draft) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for name in texts.into_iter().chain(agent).flatten().flat_map(|text| template::variables(text)) {
-        if !names.contains(&name) {
+    for name in task.texts().flat_map(template::variables) {
+        // What a list brings is no input.
+        let of_item = task.each.list.is_some() && template::is_of_item(name);
+        if !of_item && !names.contains(&name) {
             names.push(name);
         }
     }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use consort_core::frame::field::Iso;
 use consort_core::view::Damage;
-use consort_tools::collections::{Added, Collection, Hit, KIND};
+use consort_tools::collections::{Collection, Hit, KIND, PassagePlace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use crate::query::Pairs;
 
 /// The default number of passages in a response.
 const HITS: usize = 10;
-/// The maximal number of passages in a response.
+/// The maximum number of passages in a response.
 const HITS_MAX: usize = 50;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
@@ -48,12 +48,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .needs(Scope::Run, Whose::Shared)
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::CollectionNotFound]),
-        post("/api/collections/{name}/documents", add)
-            .named(Tag::Collections, "addDocument", "Add a document")
-            .needs(Scope::Run, Whose::Shared)
-            .body::<DocumentRequest>()
-            .answers::<AddedDocument>(StatusCode::CREATED, "It can be found.")
-            .fails(&[Code::BadRequest, Code::CollectionNotFound]),
         get("/api/collections/{name}/search", search)
             .named(Tag::Collections, "searchCollection", "Find passages")
             .needs(Scope::Read, Whose::Shared)
@@ -88,29 +82,12 @@ struct CollectionRequest {
     name: String,
 }
 
-/// A document that is to be added.
-#[derive(JsonSchema)]
-struct DocumentRequest {
-    title: String,
-    content: String,
-}
-
-/// A document that was added.
-#[derive(Serialize, JsonSchema)]
-struct AddedDocument {
-    id: u64,
-    collection: String,
-    title: String,
-    /// Whether it is found by its meaning too. False without `[chat] embeddings`, and while that model does not answer: it is asked again later.
-    embedded: bool,
-}
-
 #[derive(JsonSchema)]
 struct Search {
     /// The words to look for.
     #[schemars(length(min = 1))]
     q: String,
-    /// How many at most.
+    /// The maximum number of passages.
     #[schemars(with = "Option<usize>", range(min = 1, max = HITS_MAX), extend("default" = HITS))]
     limit: usize,
 }
@@ -129,6 +106,12 @@ struct HitView {
     collection: String,
     document_id: u64,
     title: String,
+    /// The page it is on, from 1, in documents with pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page: Option<u32>,
+    /// The line it begins in, from 1, in documents without pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
     snippet: String,
     score: f64,
 }
@@ -173,21 +156,6 @@ async fn create(
     Ok((StatusCode::CREATED, location, Json(listed(made))).into_response())
 }
 
-async fn add(
-    State(site): State<Arc<Site>>,
-    Extension(caller): Extension<Caller>,
-    Path(name): Path<String>,
-    sent: Result<Sent, Problem>,
-) -> Result<Response, Problem> {
-    let sent = sent?;
-    let request = DocumentRequest { title: sent.text("title")?.to_owned(), content: sent.text("content")?.to_owned() };
-    let collections = site.server.chats.collections();
-    let Added { document, embedded } = collections.add(&name, &request.title, &request.content, site.now()).await?;
-    tracing::info!(collection = name, document, embedded, by = caller.0, "document added");
-    let added = AddedDocument { id: document, collection: name, title: request.title, embedded };
-    Ok((StatusCode::CREATED, Json(added)).into_response())
-}
-
 async fn search(State(site): State<Arc<Site>>, Path(name): Path<String>, pairs: Pairs) -> Result<Json<Hits>, Problem> {
     let Search { q, limit } = Search::read(&pairs)?;
     let hits = site.server.chats.collections().search(&q, &[name], limit, site.now()).await?;
@@ -215,6 +183,10 @@ fn listed(collection: Collection) -> CollectionView {
 }
 
 fn found(hit: Hit) -> HitView {
-    let Hit { collection, document, title, snippet, score } = hit;
-    HitView { collection, document_id: document, title, snippet, score }
+    let Hit { collection, document, title, place, snippet, score } = hit;
+    let (page, line) = match place {
+        PassagePlace::Page(page) => (Some(page), None),
+        PassagePlace::Line(line) => (None, Some(line)),
+    };
+    HitView { collection, document_id: document, title, page, line, snippet, score }
 }

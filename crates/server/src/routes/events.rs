@@ -39,9 +39,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 /// The frames that are wanted.
 #[derive(JsonSchema)]
-#[expect(dead_code, reason = "read by whoever makes the stream or the page")]
+#[expect(dead_code, reason = "read by the stream or the page")]
 pub(super) struct EventsQuery {
-    /// How many at most, in a page.
+    /// The maximum number of frames, in a page.
     #[schemars(range(min = 1, max = LIMIT_MAX), extend("default" = LIMIT))]
     limit: Option<usize>,
     /// Types wanted in a stream, with commas between them; all when absent.

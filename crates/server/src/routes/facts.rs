@@ -43,7 +43,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// What is remembered about the caller.
+/// The facts that are remembered about the caller.
 #[derive(Serialize, JsonSchema)]
 struct Facts {
     facts: Vec<RememberedFact>,
@@ -56,7 +56,7 @@ struct Facts {
 struct RememberedFact {
     id: String,
     text: String,
-    /// Where it was said.
+    /// The thread in which it was said.
     thread_id: String,
     turn_id: String,
     created_at: Iso,
@@ -64,7 +64,7 @@ struct RememberedFact {
     damage: Damage,
 }
 
-/// What was forgotten.
+/// The result of forgetting facts.
 #[derive(Serialize, JsonSchema)]
 struct Forgotten {
     forgotten: usize,

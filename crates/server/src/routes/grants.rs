@@ -1,4 +1,4 @@
-//! `/api/threads/{id}/grants`: what was allowed for the rest of a conversation.
+//! `/api/threads/{id}/grants`: the permissions for the rest of a conversation.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// What was allowed for the rest of a conversation.
+/// The permissions that were given for the rest of a conversation.
 #[derive(Serialize, JsonSchema)]
 struct Grants {
     grants: Vec<GrantView>,

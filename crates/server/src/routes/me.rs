@@ -1,4 +1,4 @@
-//! `GET /api/me`: who the caller is, and what its key allows.
+//! `GET /api/me`: the caller's name, owner and scopes.
 
 use axum::http::StatusCode;
 use axum::{Extension, Json};
@@ -25,7 +25,7 @@ struct Me {
     name: String,
     /// The owner of the runs that it begins.
     owner: String,
-    /// What its key allows; everything without keys.
+    /// The scopes of its key; all scopes without keys.
     scopes: Vec<Scope>,
     /// Whether its scopes extend to the runs of all owners.
     sees: Sees,
@@ -36,6 +36,7 @@ async fn me(Extension(pass): Extension<Pass>) -> Json<Me> {
         Sight::All(_) => Sees::All,
         Sight::Own(_) | Sight::Nothing => Sees::Own,
     };
-    let (owner, scopes) = (pass.sight.owner().to_string(), pass.scopes().to_vec());
+    let owner = pass.sight.owner().to_string();
+    let scopes = pass.scopes().to_vec();
     Json(Me { name: pass.caller.0, owner, scopes, sees })
 }

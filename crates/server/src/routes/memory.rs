@@ -66,7 +66,7 @@ struct ListedScope {
     damage: Damage,
 }
 
-/// What is remembered under a name.
+/// The entries under one name.
 #[derive(Serialize, JsonSchema)]
 struct Remembered {
     scope: String,
@@ -86,7 +86,7 @@ struct MemoryEntry {
     created_at: Iso,
 }
 
-/// Who remembers.
+/// The kind of entries: texts that tasks store, or critiques of reflections.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ScopeKind {

@@ -33,11 +33,19 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 
 async fn metrics(State(site): State<Arc<Site>>) -> Result<([(HeaderName, &'static str); 1], String), Problem> {
     let mut text = String::new();
+    if let Some(node) = &site.engine().seams().node {
+        gauge(&mut text, "consort_node_info", "The name of this node.", &[(&[("node", node)], 1)]);
+    }
+    let waiting = site.engine().queue_length().await?;
     for (name, help, count) in [
         ("consort_queue_depth", "Runs that wait for their turn.", (|load| load.queued) as fn(Load) -> usize),
         ("consort_runs_active", "Runs at work.", |load| load.active),
     ] {
-        let counts = Kind::ALL.map(|kind| ([("kind", kind.word())], count(site.engine().load(kind))));
+        let load = |kind: Kind| match (site.engine().load(kind), kind) {
+            (load, Kind::Run) => Load { queued: waiting, ..load },
+            (load, Kind::Turn | Kind::Peer | Kind::Mining) => load,
+        };
+        let counts = Kind::ALL.map(|kind| ([("kind", kind.word())], count(load(kind))));
         gauge(&mut text, name, help, &counts.each_ref().map(|(labels, count)| (&labels[..], *count)));
     }
     let mut stored = Vec::new();
@@ -52,10 +60,25 @@ async fn metrics(State(site): State<Arc<Site>>) -> Result<([(HeaderName, &'stati
     gauge(&mut text, "consort_streams_open", "Clients that follow something.", &[(&[], streams)]);
     let is_full = usize::from(site.engine().no_room().is_some());
     gauge(&mut text, "consort_storage_full", "1 while nothing can be stored.", &[(&[], is_full)]);
+    webhooks(&site, &mut text).await?;
     let damaged = site.engine().damaged_streams();
     gauge(&mut text, "consort_streams_damaged", "Stored things that cannot be read.", &[(&[], damaged)]);
     text.push_str(&site.engine().meters().text());
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
+}
+
+/// Appends how many messages wait for each webhook.
+async fn webhooks(site: &Site, text: &mut String) -> Result<(), Problem> {
+    let mut waiting = Vec::new();
+    for webhook in site.outbox.webhooks() {
+        let count = site.outbox.count(&webhook.name, Some(false)).await?;
+        waiting.push(([("webhook", webhook.name.as_str())], count));
+    }
+    if !waiting.is_empty() {
+        let waiting: Vec<_> = waiting.iter().map(|(labels, count)| (&labels[..], *count)).collect();
+        gauge(text, "consort_webhook_waiting", "Messages that wait for a webhook.", &waiting);
+    }
+    Ok(())
 }
 
 /// Counts every request by its route, never by its path.

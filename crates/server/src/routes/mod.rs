@@ -1,20 +1,27 @@
-//! One file per resource: its endpoints, what they take and what they answer.
+//! One file per resource: its endpoints, with the types of their requests and answers.
 
 mod admin;
 mod again;
-mod approvals;
+pub(crate) mod approvals;
+pub(crate) mod attachments;
+pub(crate) mod budget;
 pub(crate) mod capabilities;
+mod cluster;
 mod collections;
 pub(crate) mod describe;
+mod documents;
 mod events;
 mod facts;
 mod grants;
+pub(crate) mod hooks;
 mod me;
 mod memory;
 pub(crate) mod metrics;
 mod network;
 pub(crate) mod reviews;
 pub(crate) mod runs;
+mod schedules;
+mod search;
 mod status;
 pub(crate) mod steer;
 pub(crate) mod submit;
@@ -22,6 +29,7 @@ pub(crate) mod threads;
 mod tools;
 mod traces;
 mod turns;
+mod webhooks;
 mod workflows;
 mod workspace;
 
@@ -37,17 +45,19 @@ use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, Needs};
 use crate::ws;
+use crate::{a2a, mcp, node_link, openai};
 
-/// What each route needs, by its path and method.
+/// The credentials that each route needs, by its path and method.
 static NEEDS: LazyLock<HashMap<(&'static str, Method), Needs>> =
     LazyLock::new(|| endpoints().into_iter().map(|one| ((one.path, one.method), one.needs)).collect());
 
-/// Every endpoint there is, in the order of the description.
+/// Returns every endpoint there is, in the order of the description.
 pub(crate) fn endpoints() -> Vec<Endpoint> {
     let groups = [
         runs::endpoints(),
         submit::endpoints(),
         steer::endpoints(),
+        budget::endpoints(),
         again::endpoints(),
         events::endpoints(),
         reviews::endpoints(),
@@ -55,7 +65,12 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
         threads::endpoints(),
         grants::endpoints(),
         turns::endpoints(),
+        attachments::endpoints(),
+        openai::endpoints(),
+        mcp::endpoints(),
+        a2a::endpoints(),
         collections::endpoints(),
+        documents::endpoints(),
         tools::endpoints(),
         capabilities::endpoints(),
         network::endpoints(),
@@ -64,12 +79,18 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
         memory::endpoints(),
         traces::endpoints(),
         workspace::endpoints(),
+        search::endpoints(),
         status::endpoints(),
         admin::endpoints(),
+        cluster::endpoints(),
         metrics::endpoints(),
         describe::endpoints(),
         ws::endpoints(),
+        node_link::endpoints(),
         workflows::endpoints(),
+        schedules::endpoints(),
+        webhooks::endpoints(),
+        hooks::endpoints(),
     ];
     groups.into_iter().flatten().collect()
 }
@@ -78,13 +99,15 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
 pub(crate) fn all() -> Router<Arc<Site>> {
     let routed = |router: Router<Arc<Site>>, endpoint: Endpoint| router.route(endpoint.path, endpoint.router);
     // Unknown paths need the same access as known ones.
-    let nowhere = ["/api", "/api/", "/api/{*rest}"].into_iter();
+    let nowhere = ["/api", "/api/", "/api/{*rest}", "/v1", "/v1/", "/v1/{*rest}", "/a2a/{*rest}"].into_iter();
     let router = nowhere.fold(Router::new(), |router, path| router.route(path, nothing()));
+    // Some clients end the address of an interface with a slash.
+    let router = router.route(a2a::SLASHED, a2a::slashed());
     endpoints().into_iter().fold(router, routed)
 }
 
-/// What a request must show, by the route it has taken. What is no route needs
-/// what looking or changing something needs at least.
+/// Returns the credentials that a request must send, by the route it has taken. An unknown path needs the lowest scope
+/// for reading or for changing something.
 pub(crate) fn needs(method: &Method, route: Option<&MatchedPath>) -> Needs {
     let method = if method == Method::HEAD { Method::GET } else { method.clone() };
     let least = if method == Method::GET { Scope::Read } else { Scope::Run };

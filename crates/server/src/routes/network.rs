@@ -36,12 +36,12 @@ struct Network {
     version: String,
     lease_ms: u64,
     status: Availability,
-    /// How much of its room for peers' work is taken, from 0 to 1.
+    /// The part of its capacity for peers that is taken, from 0 to 1.
     current_load: f64,
-    /// How much it does for peers at a time.
+    /// Its capacity: the number of requests of peers that it works on at the same time.
     max_concurrent: u64,
     shared_capabilities: Vec<Capability>,
-    /// How many are known here.
+    /// The number of capabilities that are known here.
     capabilities: usize,
     peers: Vec<Peer>,
     /// Ensembles that were here and went away, the newest first, at most 100.
@@ -56,12 +56,12 @@ struct Peer {
     connected: bool,
     /// Whether the link was opened from here.
     dialled: bool,
-    /// Since when it is connected.
+    /// When the link was opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Iso>,
     #[serde(flatten)]
     about: About,
-    /// Why there is no link, or what is wrong with what it says about itself.
+    /// The reason why there is no link, or the mistakes in the peer's description of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,11 +70,11 @@ struct Peer {
     current_load: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_concurrent: Option<u64>,
-    /// What it was asked for and has not answered, at most 100.
+    /// The requests that it has not answered yet, at most 100.
     requests: Vec<PeerRequest>,
 }
 
-/// What an ensemble says about itself, as far as it is known.
+/// The description of an ensemble, as far as it is known.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct About {
@@ -84,7 +84,7 @@ struct About {
     realm: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
-    /// What it shares, or shared.
+    /// The capabilities that it shares, or shared.
     shared_capabilities: Vec<Capability>,
 }
 
@@ -98,13 +98,13 @@ struct GonePeer {
     about: About,
 }
 
-/// Something a peer was asked for, and how far it says it is.
+/// A request to a peer, and the progress that it reported.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PeerRequest {
     request_id: String,
     capability: String,
-    /// As the peer says, like the rest.
+    /// As reported by the peer, like the fields below.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ async fn network(
     })
 }
 
-/// Returns the requests of runs that the caller sees. Those of chats are nobody's to see: they tell whose thread
+/// Returns the requests of runs that the caller sees. Those of chats are shown to no caller: they tell whose thread
 /// is about what.
 async fn seen(runs: &Engine, requests: Vec<RequestView>) -> Vec<RequestView> {
     let mut seen = Vec::new();

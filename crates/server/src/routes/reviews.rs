@@ -70,27 +70,27 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct ReviewsQuery {
-    /// Of this run only.
+    /// Only reviews of this run.
     run_id: Option<String>,
 }
 
-/// What waits for a person.
+/// The reviews that wait for a person.
 #[derive(Serialize, JsonSchema)]
 struct Reviews {
     total: usize,
     reviews: Vec<Review>,
 }
 
-/// What a person says about an output.
+/// A person's decision about an output.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(crate) struct DecisionRequest {
-    /// APPROVE is CONTINUE.
+    /// The decision; APPROVE is the same as CONTINUE.
     #[schemars(with = "AnyCase<Word>")]
     decision: Word,
-    /// Needed by EDIT.
+    /// The new output; required for EDIT.
     revised_output: Option<String>,
-    /// Needed by REJECT.
+    /// The feedback; required for REJECT.
     feedback: Option<String>,
 }
 

@@ -1,5 +1,7 @@
 //! `/api/runs`: listing, showing and deleting runs.
 
+use std::collections::HashMap;
+
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -49,7 +51,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
 /// The runs that are wanted.
 #[derive(JsonSchema)]
 struct RunsQuery {
-    /// Where they stand.
+    /// The status of the runs.
     #[schemars(with = "Option<AnyCase<Status>>")]
     status: Option<Status>,
     /// `key:value`, or `key` with any value; all given ones must match.
@@ -72,12 +74,19 @@ async fn list(Extension(runs): Extension<Engine>, pairs: Pairs) -> Result<Json<R
 /// Returns the runs that match.
 pub(crate) async fn listed(runs: &Engine, pairs: &Pairs) -> Result<Runs, Problem> {
     let page = runs.list(query(pairs)?).await?;
-    let runs = page.rows.iter().map(|(run, row)| listed_run(runs, run, row)).collect();
-    Ok(Runs { runs, total: page.total })
+    let unended: Vec<&str> =
+        page.rows.iter().filter(|(_, row)| row.ended_at.is_none()).map(|(run, _)| &**run).collect();
+    let places: HashMap<&str, usize> = unended
+        .iter()
+        .zip(runs.queue_places(&unended).await?)
+        .filter_map(|(run, place)| Some((*run, place?)))
+        .collect();
+    let listed = page.rows.iter().map(|(run, row)| listed_run(runs, run, row, places.get(&**run).copied()));
+    Ok(Runs { runs: listed.collect(), total: page.total })
 }
 
-/// Returns the list entry of a run; one that cannot be read says so.
-fn listed_run(runs: &Engine, run: &str, row: &Row) -> StoredRow {
+/// Returns the list entry of a run; one that cannot be read is marked.
+fn listed_run(runs: &Engine, run: &str, row: &Row, place: Option<usize>) -> StoredRow {
     let mut stored = StoredRow::read(&row.body);
     if let Ok(stored) = &mut stored {
         stored.belong_to(&row.owner);
@@ -85,8 +94,8 @@ fn listed_run(runs: &Engine, run: &str, row: &Row) -> StoredRow {
     let reason = stored.as_ref().err().map(|error| format!("its row cannot be read: {error}"));
     match (runs.damage(run).or(reason), stored) {
         (None, Ok(mut stored)) => {
-            if let Some((position, waited_ms)) = queued(runs, run, row.started_at) {
-                stored.queue(position, waited_ms);
+            if let Some(place) = place {
+                stored.queue(place, waited(runs, row.started_at));
             }
             if runs.stalled(run).is_some() {
                 stored.stall();
@@ -147,8 +156,9 @@ pub(crate) async fn detailed(runs: &Engine, run: &str) -> Result<Value, Problem>
         Err(error) => return Err(error.into()),
     };
     let mut detail = state.detail(run);
-    if let Some((position, waited_ms)) = queued(runs, run, state.summary(run).started_at) {
-        detail.queue(position, waited_ms);
+    let place = if state.ended() { None } else { runs.queue_places(&[run]).await?.pop().flatten() };
+    if let Some(place) = place {
+        detail.queue(place, waited(runs, state.summary(run).started_at));
     }
     if runs.stalled(run).is_some() {
         detail.stall();
@@ -170,8 +180,7 @@ async fn remove(
     })
 }
 
-/// Returns the run's position in the queue and the time it has waited, while it waits.
-fn queued(runs: &Engine, run: &str, started_at: Millis) -> Option<(usize, Millis)> {
-    let position = runs.queue_position(run)?;
-    Some((position, runs.seams().clock.now().saturating_sub(started_at)))
+/// Returns the time that a run has waited.
+fn waited(runs: &Engine, started_at: Millis) -> Millis {
+    runs.seams().clock.now().saturating_sub(started_at)
 }

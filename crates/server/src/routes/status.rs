@@ -42,7 +42,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// How the server is.
+/// The status of the server.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Status {
@@ -55,16 +55,28 @@ struct Status {
     ensemble: String,
     version: &'static str,
     shared_capabilities: Vec<Capability>,
+    /// The direct links to the other nodes; what a node without one does is seen half a second later, and without
+    /// the words of its models.
+    links: Links,
 }
 
-/// A server that answers runs.
+/// The nodes to which there is a link.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Links {
+    All,
+    Some,
+    None,
+}
+
+/// The status of a server that is running.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Running {
     Running,
 }
 
-/// Where a server stands.
+/// The lifecycle of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum Lifecycle {
@@ -79,7 +91,7 @@ struct Live {
     status: Up,
 }
 
-/// A server that answers is up.
+/// The status of a server that answers.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum Up {
@@ -92,12 +104,12 @@ enum Up {
 struct Health {
     status: HealthStatus,
     lifecycle_state: Lifecycle,
-    /// Why it takes no work although it has started: nothing can be stored.
+    /// The reason why it takes no work although it has started: nothing can be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
-/// What a probe is told.
+/// The answer to a probe.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum HealthStatus {
@@ -113,7 +125,7 @@ struct Drained {
     status: Draining,
 }
 
-/// A server that was told to stop drains.
+/// The status of a server that was asked to stop.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum Draining {
@@ -128,11 +140,25 @@ async fn status(State(site): State<Arc<Site>>) -> Json<Status> {
         port: site.port,
         lifecycle_state: lifecycle(&site),
         active_tasks: load.active,
-        queue_depth: load.queued,
+        queue_depth: site.engine().queue_length().await.unwrap_or(load.queued),
         ensemble: site.server.ensemble.name.clone(),
         version: env!("CARGO_PKG_VERSION"),
         shared_capabilities: site.server.network.shared(),
+        links: links(&site).await,
     })
+}
+
+/// A node without others lacks no link; others are reached through the store, too.
+async fn links(site: &Site) -> Links {
+    let Ok(nodes) = site.engine().nodes().await else { return Links::None };
+    let seams = site.engine().seams();
+    let own = seams.cluster.id();
+    let mut linked = nodes.iter().filter(|node| node.id != own).map(|node| seams.links.has(&node.id));
+    match (linked.clone().all(|is| is), linked.any(|is| is)) {
+        (true, _) => Links::All,
+        (false, true) => Links::Some,
+        (false, false) => Links::None,
+    }
 }
 
 async fn live() -> Json<Live> {
@@ -151,8 +177,8 @@ async fn startup(State(site): State<Arc<Site>>) -> (StatusCode, Json<Health>) {
 
 async fn ready(State(site): State<Arc<Site>>) -> (StatusCode, Json<Health>) {
     let lifecycle_state = lifecycle(&site);
-    // Deleting something needs no readiness, so whoever makes room is let in.
-    let reason = site.engine().no_room().map(|reason| format!("no room to store anything: {reason}"));
+    // Deleting something needs no readiness, so a client that makes room is let in.
+    let reason = site.engine().no_room().map(|reason| format!("nothing can be stored: {reason}"));
     let (code, status) = match (lifecycle_state, &reason) {
         (Lifecycle::Ready, None) => (StatusCode::OK, HealthStatus::Ready),
         (Lifecycle::Ready, Some(_)) | (Lifecycle::Starting | Lifecycle::Draining, _) => {

@@ -10,7 +10,7 @@ use consort_core::decide::{Command, Refused};
 use consort_core::event::{CancelMode, Directive, Event, EventKind, Priority};
 use consort_core::id::Millis;
 use consort_core::run::Run;
-use consort_runtime::engine::{self, Engine};
+use consort_runtime::engine::{self, Engine, Instructed, Instruction};
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,6 +46,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<Switched>(StatusCode::OK, "It holds from the next model call.")
             .fails(&[Code::BadRequest, Code::InvalidModel, Code::RunNotFound, Code::RunCompleted])
             .fails(&[Code::StorageDamaged]),
+        post("/api/runs/{id}/give-up", give_up)
+            .named(Tag::Runs, "giveUpCall", "Wait no longer for a model")
+            .about("The model calls under way and those that wait to be tried again count as failed at once: the model that follows is asked, or else the task fails.")
+            .needs(Scope::Run, Whose::Runs)
+            .optional_body::<GiveUpRequest>()
+            .answers::<GivenUp>(StatusCode::OK, "They are given up.")
+            .fails(&[Code::BadRequest, Code::RunNotFound, Code::RunCompleted, Code::Conflict, Code::StorageDamaged]),
         post("/api/runs/{id}/inject", inject)
             .named(Tag::Runs, "injectDirective", "Say something to the agents of a run")
             .needs(Scope::Run, Whose::Runs)
@@ -55,7 +62,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// What was asked of a run.
+/// The result of steering a run.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Steered {
@@ -63,7 +70,7 @@ pub(crate) struct Steered {
     pub(crate) status: Steering,
 }
 
-/// What a run does now.
+/// The new state of a run.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Steering {
@@ -72,25 +79,25 @@ pub(crate) enum Steering {
     Resumed,
 }
 
-/// Something that holds from now on.
+/// The status of a change that is applied.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Applied {
     Applied,
 }
 
-/// How a run is to stop.
+/// A request to cancel a run.
 #[derive(JsonSchema)]
 struct CancelRequest {
-    /// How soon; after_task when absent.
+    /// The point at which it stops; after_task when absent.
     #[schemars(with = "Option<AnyCase<CancelMode>>")]
     mode: CancelMode,
 }
 
-/// Which model a run is to ask.
+/// A request to switch the model of a run.
 #[derive(JsonSchema)]
 struct ModelRequest {
-    /// An alias.
+    /// The alias of the model.
     model: String,
 }
 
@@ -104,23 +111,40 @@ pub(crate) struct Switched {
     pub(crate) status: Applied,
 }
 
-/// Something that is said to the agents of a run.
+/// The calls that are to be given up.
+#[derive(JsonSchema)]
+struct GiveUpRequest {
+    /// The task, or the role of its agent; all when absent.
+    task: Option<String>,
+}
+
+/// A run that waits no longer for its models.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GivenUp {
+    run_id: String,
+    /// The number of calls that were given up.
+    calls: usize,
+    status: Applied,
+}
+
+/// A directive to the agents of a run.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct InjectRequest {
     #[schemars(length(min = 1))]
     content: String,
-    /// A role or a task; everybody when absent.
+    /// The role or the task it is for; all when absent.
     target: Option<String>,
-    /// How important it is; NORMAL when absent.
+    /// The importance; NORMAL when absent.
     #[schemars(with = "Option<AnyCase<Priority>>")]
     priority: Priority,
-    /// How long it matters, as in `PT10M`.
+    /// The time for which it holds, as in `PT10M`.
     #[schemars(with = "Option<String>")]
     ttl: Option<Millis>,
-    /// Who says it; where keys are needed the key's name is, and this is `onBehalfOf`.
+    /// The author. Where keys are needed the author is the name of the key, and this counts as `onBehalfOf`.
     from: Option<String>,
-    /// In whose name it is said.
+    /// The person in whose name it is said.
     on_behalf_of: Option<String>,
 }
 
@@ -177,13 +201,13 @@ async fn cancel(
 }
 
 /// Sends a command to a run; returns the events that it recorded.
-async fn asked(runs: &Engine, run: &str, command: Command) -> Result<Vec<Event>, Problem> {
+pub(super) async fn asked(runs: &Engine, run: &str, command: Command) -> Result<Vec<Event>, Problem> {
     runs.command(run, command).await.map_err(|error| Problem::of_run(run, error))
 }
 
 /// Returns the problem to report for a wrong request: that the run is missing or has
 /// ended comes first.
-async fn in_the_way(runs: &Engine, run: &str, wrong: Problem) -> Problem {
+pub(super) async fn in_the_way(runs: &Engine, run: &str, wrong: Problem) -> Problem {
     let ended = |run: Run| run.ended().then(|| Refused::Ended { status: run.status() }.into());
     let gone = runs.run(run).await.map_or_else(Some, ended);
     gone.map_or(wrong, |error: engine::Error| Problem::of_run(run, error))
@@ -250,8 +274,36 @@ pub(crate) async fn switched(
     let previous = events.iter().find_map(|event| {
         if let EventKind::ModelSwitched { previous, .. } = &event.kind { Some(previous.clone()) } else { None }
     });
-    let (run_id, model) = (run.to_owned(), alias.to_owned());
+    let run_id = run.to_owned();
+    let model = alias.to_owned();
     Ok(Switched { run_id, model, previous_model: previous, status: Applied::Applied })
+}
+
+async fn give_up(
+    Extension(runs): Extension<Engine>,
+    Extension(caller): Extension<Caller>,
+    Path(run): Path<String>,
+    sent: Result<Sent, Problem>,
+) -> Result<Json<GivenUp>, Problem> {
+    match sent.and_then(|sent| given_up_task(&sent)) {
+        Ok(GiveUpRequest { task }) => Ok(Json(given_up(&runs, &run, task, &caller).await?)),
+        Err(wrong) => Err(in_the_way(&runs, &run, wrong).await),
+    }
+}
+
+fn given_up_task(sent: &Sent) -> Result<GiveUpRequest, Problem> {
+    Ok(GiveUpRequest { task: sent.optional_text("task")?.map(str::to_owned) })
+}
+
+/// Gives up the model calls that a run waits for.
+pub(crate) async fn given_up(
+    runs: &Engine,
+    run: &str,
+    task: Option<String>,
+    caller: &Caller,
+) -> Result<GivenUp, Problem> {
+    let calls = asked(runs, run, Command::GiveUpCall { task, by: caller.0.clone() }).await?.len();
+    Ok(GivenUp { run_id: run.to_owned(), calls, status: Applied::Applied })
 }
 
 fn no_models() -> Problem {
@@ -269,14 +321,8 @@ async fn inject(
         Ok(directive) => directive,
         Err(wrong) => return Err(in_the_way(&runs, &run, wrong).await),
     };
-    let directive_id = given(&runs, &run, &directive).await?;
-    Ok(Json(Injected { directive_id, status: Active::Active }))
-}
-
-/// Gives a directive to the agents of a run; returns the directive's id.
-pub(crate) async fn given(runs: &Engine, run: &str, directive: &Directive) -> Result<String, Problem> {
-    asked(runs, run, Command::Direct { directive: directive.clone() }).await?;
-    Ok(runs.run(run).await?.directive_id(run, directive).unwrap_or_default())
+    let Instructed { id, .. } = runs.instruct(Some(&run), &Instruction::Direct(directive)).await?;
+    Ok(Json(Injected { directive_id: id, status: Active::Active }))
 }
 
 pub(crate) fn directive(sent: &Sent, pass: &Pass, now: Millis) -> Result<Directive, Problem> {

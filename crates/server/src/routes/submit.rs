@@ -39,7 +39,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// An endpoint that starts a run and answers as it is wished.
+/// Describes an endpoint that starts a run and answers in the way that the request prefers.
 pub(super) fn runs_it(endpoint: Endpoint) -> Endpoint {
     let outcome = "What came of it: the run when it ended in time, its frames when `Accept` is `text/event-stream`, \
         what would run when `dryRun` is true.";
@@ -51,10 +51,11 @@ pub(super) fn runs_it(endpoint: Endpoint) -> Endpoint {
         .answers::<Accepted>(StatusCode::ACCEPTED, "It was taken.")
         .with(&[LOCATION])
         .fails(&[Code::BadRequest, Code::CircularDependency, Code::InvalidModel, Code::InvalidSchema])
-        .fails(&[Code::InvalidTool, Code::MissingInput, Code::TemplateTooLarge, Code::ConcurrencyLimit])
+        .fails(&[Code::InvalidTool, Code::InvalidExpression, Code::MissingInput, Code::TemplateTooLarge])
+        .fails(&[Code::ModelCannotSee, Code::ConcurrencyLimit, Code::QuotaExceeded])
 }
 
-/// What came of a request for a run.
+/// The result of a request for a run.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
@@ -62,11 +63,11 @@ pub(super) fn runs_it(endpoint: Endpoint) -> Endpoint {
 enum Outcome<'a> {
     /// The run.
     Run(Box<RunDetail<'a>>),
-    /// What would run.
+    /// The run that would be started.
     Rehearsal(Rehearsal),
 }
 
-/// A run that was taken.
+/// An accepted run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Accepted {
@@ -79,19 +80,19 @@ pub(crate) struct Accepted {
     #[serde(flatten)]
     #[schemars(with = "Descent<'_>")]
     descent: Map<String, Value>,
-    /// How many go before it, while it waits.
+    /// The number of runs before it in the queue, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_position: Option<usize>,
 }
 
-/// A run that was taken is accepted.
+/// The status of an accepted run.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum AcceptedStatus {
     Accepted,
 }
 
-/// What would run.
+/// The run that would be started.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Rehearsal {
@@ -113,6 +114,15 @@ pub(crate) struct RehearsedTask {
     model: String,
     tools: Vec<String>,
     context: Vec<String>,
+    /// The condition under which it would run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    when: Option<String>,
+    /// The list of items for each of which it would run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    for_each: Option<String>,
+    /// The group it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
 }
 
 impl Accepted {
@@ -129,13 +139,13 @@ impl Accepted {
         }
     }
 
-    /// The same of a run that goes on from another.
+    /// Adds the run that this one goes on from.
     pub(super) fn after(self, run: &Run) -> Accepted {
         let descent = json!(run.descent()).as_object().cloned().unwrap_or_default();
         Accepted { descent, ..self }
     }
 
-    /// The same with the name of the run and its place in the queue.
+    /// Adds the id of the run and its position in the queue.
     pub(crate) fn named(self, run: &str, queue_position: Option<usize>) -> Accepted {
         Accepted { run_id: run.to_owned(), queue_position, ..self }
     }
@@ -148,7 +158,8 @@ async fn submit(
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let (sent, response_mode) = (sent?, ResponseMode::read(&headers)?);
+    let sent = sent?;
+    let response_mode = ResponseMode::read(&headers)?;
     let from = From { once: once.map(|Extension(once)| once), traceparent: trace(&headers) };
     match take((&site, &runs), &sent, from).await? {
         Taken::Rehearsal(told) => Ok(Json(told).into_response()),
@@ -176,7 +187,8 @@ pub(crate) enum Taken {
 /// Starts the run that a request asks for; it belongs to the caller's owner.
 pub(crate) async fn take((site, runs): (&Site, &Engine), sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
-    let read = || compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &site.catalog()));
+    let catalog = site.catalog_for(&sent.0).await?;
+    let read = || compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &catalog));
     // A run that was made before counts, even if the configuration has changed since.
     if let Some(run) = first(runs, from.once.as_ref()).await? {
         let (spec, warnings) = match read() {
@@ -192,7 +204,10 @@ pub(crate) async fn take((site, runs): (&Site, &Engine), sent: &Sent, from: From
         return Ok(Taken::Run { run, accepted });
     }
     let mut compiled = match read()? {
-        Submission::DryRun(compiled) => return Ok(Taken::Rehearsal(rehearsal(&compiled))),
+        Submission::DryRun(compiled) => {
+            runs.check_attachments(&compiled).await?;
+            return Ok(Taken::Rehearsal(rehearsal(&compiled)));
+        }
         Submission::Run(compiled) => compiled,
     };
     compiled.spec.traceparent = from.traceparent;
@@ -223,7 +238,7 @@ pub(super) async fn started(
 }
 
 /// Returns the trace that a run belongs to; an incomplete header counts as none.
-pub(super) fn trace(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn trace(headers: &HeaderMap) -> Option<String> {
     let given = headers.get(trace::HEADER)?.to_str().ok()?;
     trace::Trace::parse(given).map(|_| given.to_owned())
 }
@@ -252,7 +267,8 @@ pub(super) async fn answer(
     Ok(match detail {
         Some(detail) => (location, Json(detail)).into_response(),
         None => {
-            let accepted = accepted.named(run, runs.queue_position(run));
+            let place = runs.queue_places(&[run]).await?.pop().flatten();
+            let accepted = accepted.named(run, place);
             (StatusCode::ACCEPTED, location, Json(accepted)).into_response()
         }
     })
@@ -275,11 +291,12 @@ async fn ended((site, runs): (&Site, &Engine), run: &str, within: Duration) -> R
 
 /// Returns the plan that would be executed.
 pub(super) fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Rehearsal {
-    let tasks = spec.team().iter().map(|task| rehearsed(spec, task)).collect();
+    let tasks = spec.team().iter().enumerate().map(|(index, task)| rehearsed(spec, index, task)).collect();
     Rehearsal { dry_run: true, tasks, workflow: spec.workflow, warnings: warnings.clone() }
 }
 
-fn rehearsed(spec: &Spec, task: &Task) -> RehearsedTask {
+fn rehearsed(spec: &Spec, index: usize, task: &Task) -> RehearsedTask {
+    let group = spec.groups.iter().find(|group| group.tasks.contains(&index));
     let context = task.context.iter().filter_map(|index| spec.tasks.get(*index)).map(|task| task.name.clone());
     RehearsedTask {
         name: task.name.clone(),
@@ -289,5 +306,8 @@ fn rehearsed(spec: &Spec, task: &Task) -> RehearsedTask {
         model: task.model.as_ref().unwrap_or(&spec.model).clone(),
         tools: task.tools.clone(),
         context: context.collect(),
+        when: task.when.as_ref().map(|when| when.source.clone()),
+        for_each: task.for_each.as_ref().map(|each| each.list.source.clone()),
+        group: group.map(|group| group.name.clone()),
     }
 }

@@ -7,14 +7,14 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use consort_chat::{Place, Said, Seat, Start, ThreadView};
+use consort_chat::{MessageState, Said, Seat, Start, ThreadView};
 use consort_core::chat::{self, MessageView, Mode, Role, Row, Say, SayRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::Site;
-use crate::access::{Caller, Scope};
+use crate::access::{Caller, Pass, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, LOCATION, TRACEPARENT, Tag, Whose, delete, get, patch, post};
 use crate::once::Streamed;
@@ -66,7 +66,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     .collect()
 }
 
-/// The endpoints about turns of a conversation.
+/// Returns the endpoints about turns of a conversation.
 fn turn_endpoints() -> Vec<Endpoint> {
     let frames = "Server-sent events; they go on until the client leaves. A page when `Accept` is `application/json`.";
     vec![
@@ -79,7 +79,8 @@ fn turn_endpoints() -> Vec<Endpoint> {
                 "The turn's frames, when `Accept` is `text/event-stream`; where it must wait, from when it begins.",
             )
             .answers::<SaidView>(StatusCode::ACCEPTED, "It was taken.")
-            .fails(&[Code::BadRequest, Code::InvalidModel, Code::MediaGenerationUnavailable, Code::ThreadNotFound])
+            .fails(&[Code::BadRequest, Code::InvalidModel, Code::MediaGenerationUnavailable, Code::ModelCannotSee])
+            .fails(&[Code::ThreadNotFound])
             .fails(&[Code::ThreadBusy, Code::StorageDamaged, Code::ConcurrencyLimit]),
         get("/api/threads/{id}/events", events)
             .named(Tag::Threads, "threadEvents", "A conversation's frames, as they come or page by page")
@@ -133,7 +134,7 @@ struct ThreadRequest {
     title: Option<String>,
 }
 
-/// What is to be different in a conversation.
+/// Changes to a conversation.
 #[derive(JsonSchema)]
 #[schemars(extend("anyOf" = [{ "required": ["title"] }, { "required": ["permission_mode"] }]))]
 struct ThreadChange {
@@ -148,7 +149,7 @@ struct Messages {
     messages: Vec<MessageView>,
 }
 
-/// A message that was taken: it has begun, or waits.
+/// An accepted message: its turn has begun, or waits.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Said")]
@@ -158,9 +159,12 @@ pub(crate) struct SaidView {
     /// The first `chat_seq` of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u64>,
-    /// How many go before it, while it waits.
+    /// The number of messages before it in the queue, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_position: Option<usize>,
+    /// The parts of the message that were ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// A turn that was stopped.
@@ -172,7 +176,7 @@ struct Stopped {
     status: Stopping,
 }
 
-/// A turn that was told to stop is stopping.
+/// The status of a turn that was asked to stop.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum Stopping {
@@ -229,7 +233,7 @@ async fn change(
 }
 
 impl ThreadChange {
-    /// A title is needed where nothing else is to change.
+    /// Reads the changes. A title is required where there is no other change.
     fn read(sent: &Sent) -> Result<ThreadChange, Problem> {
         let mode = chat::mode(sent.object()?, "permission_mode")?;
         let title = match mode {
@@ -263,16 +267,18 @@ async fn messages(
 
 async fn say(
     State(site): State<Arc<Site>>,
-    Extension(caller): Extension<Caller>,
+    Extension(pass): Extension<Pass>,
     Path(id): Path<String>,
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let say = Say { traceparent: trace(&headers), ..heard(&sent?)? };
+    let sent = sent?;
+    let say = Say { traceparent: trace(&headers), ..heard(&site, &pass, &sent).await? };
+    let warnings = say.warnings(&sent.0, &[]);
     let chats = &site.server.chats;
     let seat = chats.seat(&id);
-    let said = chats.say(&caller.0, &id, say).await?;
-    answered(&site, &caller, &id, (seat, said), &headers).await
+    let said = chats.say(&pass.caller.0, &id, say).await?;
+    answered(&site, &pass.caller, (&id, warnings), (seat, said), &headers).await
 }
 
 /// Continues the last answer, which was cut off.
@@ -285,25 +291,26 @@ async fn go_on(
     let client = Say { traceparent: trace(&headers), ..Say::default() };
     let seat = site.server.chats.seat(&id);
     let said = site.server.chats.go_on(&caller.0, &id, client).await?;
-    answered(&site, &caller, &id, (seat, said), &headers).await
+    answered(&site, &caller, (&id, Vec::new()), (seat, said), &headers).await
 }
 
 /// Streams the turn's frames where they are wanted, else responds that it was accepted.
 async fn answered(
     site: &Arc<Site>,
     caller: &Caller,
-    id: &str,
+    (id, warnings): (&str, Vec<String>),
     (seat, said): (Arc<Seat>, Said),
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
+    let accepted = accepted(id, &said, warnings);
     if !accepts(headers, "text/event-stream") {
-        return Ok((StatusCode::ACCEPTED, Json(accepted(id, &said))).into_response());
+        return Ok((StatusCode::ACCEPTED, Json(accepted)).into_response());
     }
-    let repeated = Streamed(json!(accepted(id, &said)));
+    let repeated = Streamed(json!(accepted));
     let chats = &site.server.chats;
     let frames = match said.place {
-        Place::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
-        Place::Waits { .. } => chats.turn_in_line(&caller.0, id, (seat, said.turn)),
+        MessageState::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
+        MessageState::Waits { .. } => chats.turn_in_line(&caller.0, id, (seat, said.turn)),
     };
     Ok((Extension(repeated), chat_sse(site, frames, Filter::All)).into_response())
 }
@@ -319,21 +326,23 @@ pub(crate) async fn streamed(site: &Site, caller: &Caller, thread: &str, turn: A
 /// Fields of older clients, which are ignored.
 const PASSED_OVER: [&str; 2] = ["agent_mode", "tools"];
 
-/// Reads a message from a request.
-pub(crate) fn heard(sent: &Sent) -> Result<Say, Problem> {
+/// Reads a message from a request, and finds the files it names.
+pub(crate) async fn heard(site: &Site, pass: &Pass, sent: &Sent) -> Result<Say, Problem> {
     for field in PASSED_OVER.into_iter().filter(|field| sent.0.get(field).is_some()) {
         tracing::debug!(field, "a field of a message changes nothing any more");
     }
-    Ok(Say::read(&sent.0)?)
+    let mut say = Say::read(&sent.0)?;
+    say.files = site.engine().seen_with(pass.sight.clone()).attached(&say.attachments).await?;
+    Ok(say)
 }
 
 /// Returns the response about an accepted message.
-pub(crate) fn accepted(thread: &str, said: &Said) -> SaidView {
+pub(crate) fn accepted(thread: &str, said: &Said, warnings: Vec<String>) -> SaidView {
     let (seq, queue_position) = match said.place {
-        Place::Begun { seq } => (Some(seq), None),
-        Place::Waits { position } => (None, Some(position)),
+        MessageState::Begun { seq } => (Some(seq), None),
+        MessageState::Waits { position } => (None, Some(position)),
     };
-    SaidView { thread_id: thread.to_owned(), turn_id: said.turn.to_string(), seq, queue_position }
+    SaidView { thread_id: thread.to_owned(), turn_id: said.turn.to_string(), seq, queue_position, warnings }
 }
 
 async fn events(
@@ -343,7 +352,8 @@ async fn events(
     pairs: Pairs,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let (from, chats) = (first(&pairs, &headers)?, &site.server.chats);
+    let from = first(&pairs, &headers)?;
+    let chats = &site.server.chats;
     if let Some(limit) = page_wanted(&pairs, &headers)? {
         return Ok(page(&chats.page(&caller.0, &id, from, limit).await?));
     }

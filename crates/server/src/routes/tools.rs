@@ -6,7 +6,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use consort_core::catalog::ToolInfo;
-use consort_core::own_tool::OwnTool;
 use consort_runtime::engine::{DirectAnswer, DirectCall};
 use consort_tools::{Answer, InputError, busy, input_arguments};
 use schemars::JsonSchema;
@@ -32,7 +31,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// What a tool is called with.
+/// The input of a tool.
 #[derive(JsonSchema)]
 struct InvokeRequest {
     /// The arguments, as the tool's schema wants them; a text is that object as JSON, or else stands for its only required text.
@@ -40,7 +39,7 @@ struct InvokeRequest {
     input: Option<Value>,
 }
 
-/// What a tool answered. A tool that failed is an answer too.
+/// The answer of a tool. A tool that failed is an answer too.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Invoked {
@@ -67,7 +66,7 @@ enum InvokedStatus {
     Failed,
 }
 
-/// Why a tool failed, where programs should know.
+/// The reason why a tool failed, where programs should know it.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum InvokedError {
@@ -81,7 +80,7 @@ async fn invoke(
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Json<Invoked>, Problem> {
-    let tool = allowed(&site, &name)?;
+    let tool = site.starter.direct_tool(&name, &site.server.direct)?;
     site.engine().check_open()?;
     let request = InvokeRequest { input: sent?.object()?.get("input").cloned() };
     let args = arguments(&tool, request.input.as_ref())?;
@@ -104,34 +103,16 @@ async fn invoke(
             Invoked { status: InvokedStatus::Success, output: Some(text), data, ..nothing }
         }
         Some(Answer::Failed(reason) | Answer::Unknown(reason)) => Invoked { error_message: Some(reason), ..nothing },
-        None => {
-            let reason = format!("no answer within {patience:?}");
+        late @ (Some(Answer::Late { .. }) | None) => {
+            let reason = match late {
+                Some(Answer::Late { why, .. }) => why,
+                Some(_) | None => format!("no answer within {patience:?}"),
+            };
             Invoked { error_message: Some(reason), error: Some(InvokedError::ToolTimeout), ..nothing }
         }
     };
     tracing::info!(tool = told.tool, by = caller.0, status = ?told.status, duration_ms, "called directly");
     Ok(Json(told))
-}
-
-/// Returns the tool, when there is one and it may be called directly.
-fn allowed(site: &Site, name: &str) -> Result<Arc<ToolInfo>, Problem> {
-    let (catalog, toolbox) = (site.catalog(), &site.engine().seams().tools);
-    let known = catalog.tools.iter().find(|tool| tool.name == name).cloned();
-    let Some(tool) = known.or_else(|| toolbox.find(name).map(|tool| tool.info().clone())) else {
-        if site.server.catalog.tools.is_empty() && toolbox.live().next().is_none() {
-            return Err(Problem::new(Code::NotConfigured, "no tools are configured"));
-        }
-        return Err(Problem::new(Code::ToolNotFound, catalog.unknown_tool(name)));
-    };
-    if tool.as_own() == Some(OwnTool::HumanInput) {
-        let message = format!("the tool '{name}' may not be called directly: only a task can ask a person");
-        return Err(Problem::new(Code::Forbidden, message));
-    }
-    if !site.server.direct.contains(&tool.permission) {
-        let message = format!("the tool '{name}' may not be called directly: its class is not in `tools.direct`");
-        return Err(Problem::new(Code::Forbidden, message));
-    }
-    Ok(tool)
 }
 
 /// Returns the arguments of the call, which fit the tool's schema.

@@ -47,7 +47,7 @@ struct ListedTurn {
     started_at: Iso,
     /// Null until it has ended.
     duration_ms: Option<Millis>,
-    /// -1 when some model did not say.
+    /// -1 when some model did not report it.
     total_tokens: i64,
     /// Null when a model has no price.
     total_usd: Option<f64>,

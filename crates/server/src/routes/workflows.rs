@@ -31,7 +31,7 @@ const VERSIONS: u64 = 50;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let invalid = [Code::BadRequest, Code::CircularDependency, Code::InvalidModel, Code::InvalidSchema];
-    let more = [Code::InvalidTool, Code::TemplateTooLarge];
+    let more = [Code::InvalidTool, Code::InvalidExpression, Code::TemplateTooLarge];
     vec![
         get("/api/workflows", list)
             .named(Tag::Workflows, "listWorkflows", "Saved workflows")
@@ -106,10 +106,10 @@ struct Versions {
 /// The versions that are wanted.
 #[derive(JsonSchema)]
 struct VersionsQuery {
-    /// How many at most.
+    /// The maximum number of versions.
     #[schemars(with = "Option<u64>", range(min = 1, max = VERSIONS_MAX), extend("default" = VERSIONS))]
     limit: u64,
-    /// How many to pass over.
+    /// The number of versions to skip.
     #[schemars(with = "Option<u64>", extend("default" = 0))]
     offset: u64,
 }
@@ -119,7 +119,7 @@ async fn create(
     Extension(caller): Extension<Caller>,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let (document, warnings) = read(&site, &sent?)?;
+    let (document, warnings) = read(&site, &sent?).await?;
     let saved = site.workflows().create(document, &caller.0).await?;
     let location = [(header::LOCATION, format!("/api/workflows/{}", saved.id))];
     Ok((StatusCode::CREATED, location, shown(&saved, &warnings)).into_response())
@@ -144,7 +144,7 @@ async fn update(
 ) -> Result<Response, Problem> {
     let current = site.workflows().get(&id).await?.version;
     let expected = expected(&headers, current)?.ok_or_else(|| unconditional(current))?;
-    let (document, warnings) = read(&site, &sent?)?;
+    let (document, warnings) = read(&site, &sent?).await?;
     let saved = site.workflows().update(&id, expected, document, &caller.0).await?;
     Ok(shown(&saved, &warnings))
 }
@@ -184,11 +184,16 @@ async fn run(
     headers: HeaderMap,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let (sent, response_mode) = (sent?, ResponseMode::read(&headers)?);
+    let sent = sent?;
+    let response_mode = ResponseMode::read(&headers)?;
     let saved = site.workflows().get(&id).await?;
     let request = saved.entry.document.request(&sent.0)?;
-    match submit::compiled(&request, || submission::read(&request, &site.server.ensemble, &site.catalog()))? {
-        Submission::DryRun(compiled) => Ok(Json(submit::rehearsal(&compiled)).into_response()),
+    let catalog = site.catalog_for(&request).await?;
+    match submit::compiled(&request, || submission::read(&request, &site.server.ensemble, &catalog))? {
+        Submission::DryRun(compiled) => {
+            runs.check_attachments(&compiled).await?;
+            Ok(Json(submit::rehearsal(&compiled)).into_response())
+        }
         Submission::Run(mut compiled) => {
             compiled.spec.name.clone_from(&saved.entry.document.name);
             compiled.spec.tags.extend(saved.tags());
@@ -198,8 +203,9 @@ async fn run(
 }
 
 /// Reads the graph that was sent; returns it with its warnings.
-fn read(site: &Site, sent: &Sent) -> Result<(Document, Vec<String>), Problem> {
-    let read = || Document::read(&sent.0, &site.server.ensemble, &site.catalog());
+async fn read(site: &Site, sent: &Sent) -> Result<(Document, Vec<String>), Problem> {
+    let catalog = site.catalog_for(&sent.0).await?;
+    let read = || Document::read(&sent.0, &site.server.ensemble, &catalog);
     Ok(submit::compiled(&sent.0, read)?)
 }
 
@@ -230,6 +236,7 @@ impl From<Error> for Problem {
         let message = error.to_string();
         match error {
             Error::NotFound(_) => Problem::new(Code::WorkflowNotFound, message),
+            Error::Ambiguous { .. } => Problem::bad_request(message),
             Error::NoVersion(_) => Problem::new(Code::VersionNotFound, message),
             Error::Stale { current } => {
                 Problem::new(Code::PreconditionFailed, message).with(More { version: Some(current), ..More::default() })

@@ -65,7 +65,7 @@ struct WorkspaceItem {
     last_modified: Option<Iso>,
 }
 
-/// What is in a folder.
+/// The type of an item of a folder.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ItemKind {

@@ -1,65 +1,68 @@
 //! The frames of a socket itself: what the server answers and tells beside the
 //! frames of events. `schemas/frames.json` is made from them.
 
+mod failure;
+
 use consort_core::chat::Mode;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
 use consort_core::spec::Workflow;
-use consort_log as log;
 use consort_net::wire::Capability;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::problem::{Code, More, Problem};
+use crate::problem::{Code, More};
 use crate::routes::reviews::Decided;
 use crate::routes::steer::Applied;
 use crate::routes::submit::RehearsedTask;
+
+pub(crate) use failure::Failure;
 
 /// A frame of the socket itself. What is absent is left out.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Answer {
-    /// The first frame: where everything stands.
+    /// The first frame: the current state.
     Hello(#[schemars(with = "WholeHello")] Box<Hello>),
     /// The server is there.
     #[serde(rename_all = "camelCase")]
     Heartbeat {
-        /// Its clock.
+        /// The time of the server's clock.
         server_time_ms: Millis,
     },
-    /// What is wrong with a frame, or what cannot be shown any more.
+    /// An error: of a frame, or about frames that cannot be shown any more.
     Error(Box<Failure>),
     /// The answer to `ping`.
     Pong(Asked),
-    /// The key holds.
+    /// The key was accepted.
     AuthAck {
         #[serde(flatten)]
         asked: Asked,
         /// The name of the key.
         name: String,
     },
-    /// What will be shown.
+    /// The subscription that holds from now on.
     #[serde(rename_all = "camelCase")]
     SubscribeAck {
         #[serde(flatten)]
         asked: Asked,
         /// The types of frames; `*` is all of them.
         events: Vec<String>,
-        /// Of this run only.
+        /// Only frames of this run.
         #[serde(skip_serializing_if = "Option::is_none")]
         run_id: Option<String>,
     },
-    /// What became of `run_request`.
+    /// The answer to `run_request`.
     RunAck(Box<RunAck>),
-    /// What became of `run_control`.
+    /// The answer to `run_control`.
     #[serde(rename_all = "camelCase")]
     RunControlAck {
         #[serde(flatten)]
         asked: Asked,
         /// The run.
         run_id: String,
-        /// What was asked of it.
+        /// The action that was asked for.
         action: String,
         #[serde(flatten)]
         outcome: Controlled,
@@ -68,18 +71,18 @@ pub(crate) enum Answer {
     StateResponse {
         #[serde(flatten)]
         asked: Asked,
-        /// What HTTP answers.
+        /// The body of the HTTP answer.
         #[schemars(with = "Map<String, Value>")]
         data: Value,
     },
-    /// The decision holds.
+    /// The decision was accepted.
     ReviewDecisionAck {
         #[serde(flatten)]
         asked: Asked,
         #[serde(flatten)]
         decided: Decided,
     },
-    /// What became of `directive`.
+    /// The answer to `directive`.
     DirectiveAck {
         #[serde(flatten)]
         asked: Asked,
@@ -93,24 +96,24 @@ pub(crate) enum Answer {
         directive_id: String,
         /// The name of the key, where keys are needed.
         from: String,
-        /// What it does.
+        /// The action.
         action: String,
         /// The tier.
         value: String,
-        /// In whose name, by the word of `from` alone.
+        /// The person that the sender says it speaks for.
         #[serde(skip_serializing_if = "Option::is_none")]
         on_behalf_of: Option<String>,
     },
-    /// What is shared.
+    /// The shared capabilities.
     CapabilityResponse {
         #[serde(flatten)]
         asked: Asked,
         /// The ensemble that shares it.
         ensemble: String,
-        /// What matches.
+        /// The capabilities that match.
         capabilities: Vec<Capability>,
     },
-    /// A message was taken.
+    /// A message was accepted.
     ChatAck {
         #[serde(flatten)]
         asked: AskedInChat,
@@ -121,9 +124,12 @@ pub(crate) enum Answer {
         /// The number of its first frame, when it has begun.
         #[serde(skip_serializing_if = "Option::is_none")]
         seq: Option<u64>,
-        /// How many go before it, when it waits.
+        /// The number of messages before it in the queue, when it waits.
         #[serde(skip_serializing_if = "Option::is_none")]
         queue_position: Option<usize>,
+        /// The parts of the message that were ignored.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
     },
     /// A turn will stop.
     ChatStopped {
@@ -134,7 +140,7 @@ pub(crate) enum Answer {
         /// The turn.
         turn_id: String,
     },
-    /// What follows are the missed frames.
+    /// The missed frames follow.
     ChatResumed {
         #[serde(flatten)]
         asked: AskedInChat,
@@ -151,27 +157,27 @@ pub(crate) enum Answer {
     },
     /// The turns that run.
     ChatTurns {
-        /// Each with where it stands.
+        /// The turns, each with its status.
         turns: Vec<RunningTurn>,
     },
-    /// What may be done without asking.
+    /// The permission mode of a thread.
     PermissionMode {
         #[serde(flatten)]
         asked: AskedInChat,
         /// The thread.
         thread_id: String,
-        /// What holds from now on.
+        /// The mode that holds from now on.
         permission_mode: Mode,
     },
-    /// The answer holds.
+    /// The answer was accepted.
     ToolApprovalAck {
         #[serde(flatten)]
         asked: AskedInChat,
-        /// What was asked.
+        /// The id of the question.
         approval_id: String,
         /// The answer.
         decision: String,
-        /// It holds.
+        /// The change is applied.
         status: Applied,
     },
     /// The tools are known.
@@ -184,7 +190,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// The frame as it is sent.
+    /// Returns the frame as it is sent.
     pub(crate) fn text(&self) -> String {
         // A frame holds nothing that JSON cannot write.
         serde_json::to_string(self).unwrap_or_default()
@@ -196,7 +202,7 @@ impl Answer {
 pub(crate) struct Echo(Value);
 
 impl Echo {
-    /// The field of this name, if it is text or a number.
+    /// Returns the field of this name, if it is text or a number.
     pub(crate) fn of(frame: &Value, name: &str) -> Option<Echo> {
         match frame.get(name)? {
             id @ (Value::String(_) | Value::Number(_)) => Some(Echo(id.clone())),
@@ -223,7 +229,7 @@ impl JsonSchema for Echo {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Asked {
-    /// From the request.
+    /// The id from the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<Echo>,
 }
@@ -231,7 +237,7 @@ pub(crate) struct Asked {
 /// The request that is answered, in the spelling of the chat's frames.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct AskedInChat {
-    /// From the request.
+    /// The id from the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<Echo>,
 }
@@ -252,13 +258,13 @@ pub(crate) struct Hello {
     pub(crate) realm: Option<String>,
     /// The version of Consort.
     pub(crate) version: String,
-    /// What others may use.
+    /// The capabilities that others may use.
     pub(crate) shared_capabilities: Vec<Capability>,
-    /// How often it says that it is there.
+    /// The interval at which it reports that it is alive.
     pub(crate) lease_ms: u64,
-    /// Bytes of one frame that is read here.
+    /// The size of the largest frame that is accepted here, in bytes.
     pub(crate) max_frame_bytes: usize,
-    /// Something was left out.
+    /// Whether something was left out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) truncated: bool,
 }
@@ -305,120 +311,42 @@ impl JsonSchema for AnyFrame {
     }
 }
 
-/// What is wrong, and what it is about.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Failure {
-    /// For programs.
-    #[schemars(with = "String")]
-    code: Code,
-    /// For people.
-    message: String,
-    #[serde(flatten)]
-    more: More,
-    #[serde(flatten)]
-    subject: Subject,
-}
-
-/// What an error repeats of the frame it is about.
-#[derive(Default, Serialize, JsonSchema)]
-struct Subject {
-    /// From the request.
-    #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
-    request_id: Option<Echo>,
-    /// From the request, in the spelling of the chat's frames.
-    #[serde(rename = "request_id", skip_serializing_if = "Option::is_none")]
-    chat_request_id: Option<Echo>,
-    /// The run.
-    #[serde(rename = "runId", skip_serializing_if = "Option::is_none")]
-    run_id: Option<Echo>,
-    /// The thread.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thread_id: Option<Echo>,
-    /// The turn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn_id: Option<Echo>,
-}
-
-impl Failure {
-    /// Returns the error frame for a problem with a frame.
-    pub(crate) fn of(problem: &Problem, frame: &Value) -> Box<Failure> {
-        let echo = |name| Echo::of(frame, name);
-        let subject = Subject {
-            request_id: echo("requestId"),
-            chat_request_id: echo("request_id"),
-            run_id: echo("runId"),
-            thread_id: echo("thread_id"),
-            turn_id: echo("turn_id"),
-        };
-        let message = problem.message().to_owned();
-        Box::new(Failure { code: problem.code(), message, more: problem.more().clone(), subject })
-    }
-
-    /// What is wrong with the connection itself.
-    pub(crate) fn new(code: Code, message: String) -> Box<Failure> {
-        Box::new(Failure { code, message, more: More::default(), subject: Subject::default() })
-    }
-
-    /// Why frames cannot be read from the log.
-    pub(crate) fn storage(error: &log::Error) -> Box<Failure> {
-        let code = match error {
-            log::Error::Damaged { .. } => Code::StorageDamaged,
-            log::Error::Fenced | log::Error::Claimed { .. } | log::Error::Full(_) | log::Error::Unavailable(_) => {
-                Code::StorageUnavailable
-            }
-        };
-        Failure::new(code, error.to_string())
-    }
-
-    /// The same about a run.
-    pub(crate) fn in_run(mut self: Box<Failure>, run: &str) -> Box<Failure> {
-        self.subject.run_id = Some(Echo(run.into()));
-        self
-    }
-
-    /// The same about a thread.
-    pub(crate) fn in_thread(mut self: Box<Failure>, thread: &str) -> Box<Failure> {
-        self.subject.thread_id = Some(Echo(thread.into()));
-        self
-    }
-}
-
-/// What became of a request for a run.
+/// The answer to a request for a run.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunAck {
     #[serde(flatten)]
     pub(crate) asked: Asked,
-    /// The run; one there was no room for has a name, and nothing else.
+    /// The id of the run; one for which there was no room has an id and nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run_id: Option<String>,
-    /// Whether it was taken.
+    /// Whether it was accepted.
     pub(crate) status: RunAckStatus,
-    /// Nothing was to be run: what would be.
+    /// Whether it was a dry run: nothing was started.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) dry_run: bool,
-    /// How many tasks it has.
+    /// The number of tasks.
     pub(crate) tasks: usize,
-    /// In which order its tasks run.
+    /// The order of its tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) workflow: Option<Workflow>,
     /// The tasks that would run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resolved_tasks: Option<Vec<RehearsedTask>>,
-    /// What was overlooked in the request.
+    /// The parts of the request that were ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warnings: Option<Vec<String>>,
-    /// Why it was not taken, for programs.
+    /// The reason why it was not accepted, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<Code>,
-    /// Why it was not taken, for people.
+    /// The reason why it was not accepted, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
     #[serde(flatten)]
     pub(crate) more: More,
 }
 
-/// Whether a run was taken.
+/// Whether a run was accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum RunAckStatus {
@@ -435,7 +363,7 @@ impl RunAckStatus {
     }
 }
 
-/// What became of a run that was to be steered.
+/// The result of steering a run.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Controlled {
@@ -447,12 +375,12 @@ pub(crate) enum Controlled {
         /// The alias of the one it asked before.
         #[serde(skip_serializing_if = "Option::is_none")]
         previous_model: Option<String>,
-        /// It holds.
+        /// The change is applied.
         status: Applied,
     },
     /// Anything else.
     Told {
-        /// What became of it.
+        /// The result.
         status: ControlStatus,
         /// The alias that is not known.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -460,13 +388,15 @@ pub(crate) enum Controlled {
     },
 }
 
-/// What became of a run, in a word.
+/// The result of steering a run, as one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum ControlStatus {
     Cancelling,
     Paused,
     Resumed,
+    GivenUp,
+    Raised,
     NotFound,
     Rejected,
     InvalidModel,
@@ -475,13 +405,15 @@ pub(crate) enum ControlStatus {
 }
 
 impl Controlled {
-    /// What became of it, in a word.
+    /// Returns the result as one word.
     pub(crate) fn word(&self) -> &'static str {
         let Controlled::Told { status, .. } = self else { return "APPLIED" };
         match status {
             ControlStatus::Cancelling => "CANCELLING",
             ControlStatus::Paused => "PAUSED",
             ControlStatus::Resumed => "RESUMED",
+            ControlStatus::GivenUp => "GIVEN_UP",
+            ControlStatus::Raised => "RAISED",
             ControlStatus::NotFound => "NOT_FOUND",
             ControlStatus::Rejected => "REJECTED",
             ControlStatus::InvalidModel => "INVALID_MODEL",
@@ -491,7 +423,7 @@ impl Controlled {
     }
 }
 
-/// What became of a directive.
+/// The result of a directive.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Directed {
@@ -508,23 +440,23 @@ pub(crate) enum Directed {
     Refused {
         /// It was not given.
         status: Refused,
-        /// Why, for programs.
+        /// The reason, for programs.
         error: Code,
-        /// Why, for people.
+        /// The reason, for people.
         message: String,
         /// There is none.
         directive_id: (),
     },
 }
 
-/// A directive that was given is accepted.
+/// The status of a directive that was given.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Given {
     Accepted,
 }
 
-/// A directive that was not given is rejected.
+/// The status of a directive that was not given.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Refused {
@@ -552,7 +484,7 @@ pub(crate) struct RunningTurn {
     pub(crate) last_seq: Option<u64>,
 }
 
-/// A turn that is listed runs.
+/// The status of a turn that is listed.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Running {

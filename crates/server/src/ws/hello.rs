@@ -12,12 +12,12 @@ use consort_runtime::engine::Engine;
 use crate::Site;
 use crate::problem::Problem;
 use crate::ws::answer::{self, Answer};
-use crate::ws::places::{Place, Places};
-use crate::ws::trace::{Iteration, Told, Trace, shortened};
+use crate::ws::places::{FeedPosition, FeedPositions};
+use crate::ws::trace::{Iteration, SentFrame, Trace, shortened};
 
-/// Maximal bytes of a `hello`.
+/// The maximum number of bytes of a `hello`.
 pub(super) const HELLO_MAX: usize = 4 * 1024 * 1024;
-/// Maximal bytes for the newest model calls, and likewise for the open reviews.
+/// The maximum number of bytes for the newest model calls, and likewise for the open reviews.
 const PART_MAX: usize = 1024 * 1024;
 /// Bytes reserved for the names of its lists.
 const FRAMING: usize = 100;
@@ -27,7 +27,7 @@ const ACTIVE_MAX: usize = 10_000;
 /// The frame, and the client's position in every run after it.
 pub(super) struct Hello {
     pub(super) text: Arc<str>,
-    pub(super) places: Places,
+    pub(super) places: FeedPositions,
     /// The number of events of each work for a peer whose open reviews the frame holds.
     pub(super) asked: HashMap<Arc<str>, Seq>,
 }
@@ -37,14 +37,14 @@ pub(super) struct Hello {
 struct Story {
     /// Retained runs, newest first.
     traces: Vec<Arc<Trace>>,
-    reviews: Vec<Told>,
+    reviews: Vec<SentFrame>,
 }
 
 impl Hello {
     /// Creates the frame. Must be called after the feed was opened: events that happen in
     /// between are in both, and the positions filter them.
     pub(super) async fn now(site: &Site, runs: &Engine) -> Result<Hello, Problem> {
-        let mut places = Places::default();
+        let mut places = FeedPositions::default();
         let mut story = story(site, runs, &mut places).await?;
         let asked = asked(runs, &mut story.reviews).await?;
         Ok(Hello { text: written(head(site, &story.traces), &story).into(), places, asked })
@@ -53,13 +53,14 @@ impl Hello {
     /// Creates the frame for another ensemble: who this is, and no runs.
     pub(super) fn to_a_peer(site: &Site) -> Hello {
         let text = written(head(site, &[]), &Story::default()).into();
-        Hello { text, places: Places::default(), asked: HashMap::new() }
+        Hello { text, places: FeedPositions::default(), asked: HashMap::new() }
     }
 }
 
 /// Collects the open reviews in work for peers; work that was erased meanwhile is left out.
-async fn asked(runs: &Engine, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str>, Seq>, Problem> {
-    let (engine, mut asked) = (runs.only(Kind::Peer), HashMap::new());
+async fn asked(runs: &Engine, reviews: &mut Vec<SentFrame>) -> Result<HashMap<Arc<str>, Seq>, Problem> {
+    let engine = runs.only(Kind::Peer);
+    let mut asked = HashMap::new();
     let active = rows(&engine, Kind::Peer, Some(false), ACTIVE_MAX).await?;
     for (run, _) in active.into_iter().filter(|(_, row)| view::awaits_review(&row.body)) {
         let Ok(frames) = engine.page(&run, 0, usize::MAX).await else { continue };
@@ -70,23 +71,24 @@ async fn asked(runs: &Engine, reviews: &mut Vec<Told>) -> Result<HashMap<Arc<str
     Ok(asked)
 }
 
-async fn story(site: &Site, runs: &Engine, places: &mut Places) -> Result<Story, Problem> {
+async fn story(site: &Site, runs: &Engine, places: &mut FeedPositions) -> Result<Story, Problem> {
     let retained = rows(runs, Kind::Run, None, site.server.sockets.retained_runs).await?;
     let active = rows(runs, Kind::Run, Some(false), ACTIVE_MAX).await?;
     let names: Vec<Arc<str>> = retained.iter().map(|(run, _)| run.clone()).collect();
     if runs.sees_all() {
         site.traces.keep(&names);
     }
-    let (mut traces, mut reviews) = (Vec::new(), Vec::new());
+    let mut traces = Vec::new();
+    let mut reviews = Vec::new();
     for run in &names {
         let Some(trace) = site.traces.of(site, runs, run).await? else { continue };
-        let place = if trace.ended_at.is_some() { Place::Over } else { Place::Feed(Some(trace.len)) };
+        let place = if trace.ended_at.is_some() { FeedPosition::Over } else { FeedPosition::Feed(Some(trace.len)) };
         places.set(run.clone(), place);
         reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
         traces.push(trace);
     }
     for (run, row) in active.iter().filter(|(run, _)| !names.contains(run)) {
-        places.set(run.clone(), Place::Feed(None));
+        places.set(run.clone(), FeedPosition::Feed(None));
         if view::awaits_review(&row.body)
             && let Some(trace) = site.traces.of(site, runs, run).await?
         {
@@ -124,7 +126,7 @@ fn head(site: &Site, traces: &[Arc<Trace>]) -> answer::Hello {
 fn written(mut head: answer::Hello, story: &Story) -> String {
     let (iterations, cut_calls) = fitted_calls(&recent(&story.traces));
     let cut_reviews = size(&story.reviews) > PART_MAX;
-    let reviews: Vec<Told> =
+    let reviews: Vec<SentFrame> =
         if cut_reviews { story.reviews.iter().map(shortened).collect() } else { story.reviews.clone() };
     let begun = Answer::Hello(Box::new(head.clone())).text().len();
     let spent = begun + iterations.len() + size(&reviews) + FRAMING;
@@ -140,8 +142,9 @@ fn written(mut head: answer::Hello, story: &Story) -> String {
 
 /// Returns frames of all runs in the order of their events, as many as fit, and
 /// whether anything is missing.
-fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<Told>, bool) {
-    let (mut all, mut cut) = (Vec::new(), false);
+fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<SentFrame>, bool) {
+    let mut all = Vec::new();
+    let mut cut = false;
     for (position, trace) in traces.iter().enumerate() {
         cut |= trace.shortened;
         let mut frames = trace.kept.clone();
@@ -156,28 +159,28 @@ fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<Told>, bool) {
         room = room.saturating_sub(size(&frames));
         all.push(frames);
     }
-    let mut all: Vec<Told> = all.into_iter().rev().flatten().collect();
-    all.sort_by_key(Told::at);
+    let mut all: Vec<SentFrame> = all.into_iter().rev().flatten().collect();
+    all.sort_by_key(SentFrame::at);
     (all, cut)
 }
 
 /// Returns the first frame, which the others depend on, and the newest.
-fn newest(frames: Vec<Told>, room: usize) -> Vec<Told> {
+fn newest(frames: Vec<SentFrame>, room: usize) -> Vec<SentFrame> {
     let Some((first, rest)) = frames.split_first() else { return frames };
     let mut left = room.saturating_sub(first.text.len() + 1);
-    let fits = |told: &&Told| {
+    let fits = |told: &&SentFrame| {
         let needed = told.text.len() + 1;
         let fits = needed <= left;
         left = left.saturating_sub(needed);
         fits
     };
-    let mut kept: Vec<Told> = rest.iter().rev().take_while(fits).cloned().collect();
+    let mut kept: Vec<SentFrame> = rest.iter().rev().take_while(fits).cloned().collect();
     kept.push(first.clone());
     kept.reverse();
     kept
 }
 
-fn size(frames: &[Told]) -> usize {
+fn size(frames: &[SentFrame]) -> usize {
     frames.iter().map(|told| told.text.len() + 1).sum()
 }
 
@@ -216,7 +219,7 @@ fn fitted_calls(calls: &[&Iteration]) -> (String, bool) {
     (written.join(","), cut)
 }
 
-fn pair(started: &Told, completed: Option<&Told>) -> String {
+fn pair(started: &SentFrame, completed: Option<&SentFrame>) -> String {
     let completed = completed.map_or_else(String::new, |told| format!(r#","completed":{}"#, told.text));
     format!(r#"{{"started":{}{completed}}}"#, started.text)
 }
@@ -229,11 +232,11 @@ mod tests {
 
     use super::*;
 
-    fn told(at: u64, bytes: usize) -> Told {
+    fn told(at: u64, bytes: usize) -> SentFrame {
         let task_description = "x".repeat(bytes);
         let task = TaskPlace { turn: TurnPlace { task_description, ..TurnPlace::default() }, task_name: None };
         let frame = Frame::ReflectionStarted { task };
-        Told::new(&Arc::new(EventFrame::Run(RunFrame {
+        SentFrame::new(&Arc::new(EventFrame::Run(RunFrame {
             run_id: "r".into(),
             seq: 0,
             frame,
@@ -242,11 +245,11 @@ mod tests {
         })))
     }
 
-    fn trace(frames: Vec<Told>) -> Arc<Trace> {
+    fn trace(frames: Vec<SentFrame>) -> Arc<Trace> {
         Arc::new(Trace { kept: frames, ..Trace::default() })
     }
 
-    fn times(frames: &[Told]) -> Vec<u64> {
+    fn times(frames: &[SentFrame]) -> Vec<u64> {
         frames.iter().map(|told| told.at().0).collect()
     }
 

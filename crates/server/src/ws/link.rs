@@ -25,7 +25,8 @@ pub(super) struct Link {
 impl Link {
     /// Creates a link with another ensemble, whose work belongs to `by`.
     pub(super) fn with_peer(network: &Network, hello: Hello, by: Owner) -> Link {
-        let (network, ensemble) = (network.clone(), hello.ensemble.clone());
+        let network = network.clone();
+        let ensemble = hello.ensemble.clone();
         Link { ensemble, ..Link::open(|connection| async move { network.accept(connection, hello, by).await }) }
     }
 
@@ -54,7 +55,7 @@ impl Link {
         Link { said, told, ensemble: None, _work: task }
     }
 
-    /// Whether the ensemble that says this is at the other end.
+    /// Returns whether the ensemble that says this is at the other end.
     pub(super) fn is_with(&self, hello: &Hello) -> bool {
         self.ensemble == hello.ensemble
     }

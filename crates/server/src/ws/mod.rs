@@ -34,6 +34,7 @@ use crate::Site;
 use crate::access::{Knock, Pass, Scope};
 use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::problem::{Code, Problem};
+use crate::refusals::{Reason, Refusal, Source};
 use crate::ws::answer::{Answer, Failure};
 use crate::ws::frames::Said;
 use crate::ws::outbox::Outbox;
@@ -81,7 +82,7 @@ pub struct Sockets {
     pub retained_runs: usize,
     /// The number of model calls per conversation in it.
     pub snapshot_iterations: usize,
-    /// Maximal bytes of a frame from a client.
+    /// The maximum number of bytes of a frame from a client.
     pub max_frame_bytes: usize,
 }
 
@@ -111,30 +112,27 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
 
 async fn upgrade(
     State(site): State<Arc<Site>>,
-    Extension(knock): Extension<Knock>,
+    Extension((knock, source)): Extension<(Knock, Source)>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
-    let upgrade = upgrade.map_err(|rejection| {
-        let message = format!("{PATH} is for WebSockets: {}", rejection.body_text());
-        Problem::at(rejection.status(), Code::BadRequest, message)
-    })?;
+    let upgrade = upgrade.map_err(|rejection| Problem::no_socket(PATH, &rejection))?;
     let most = site.server.sockets.max_frame_bytes.saturating_mul(OVERSIZE);
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
     let upgrade = upgrade.read_buffer_size(READ_BUFFER).write_buffer_size(WRITE_BUFFER);
-    Ok(upgrade.on_upgrade(|socket| serve(site, knock, socket)))
+    Ok(upgrade.on_upgrade(|socket| serve(site, knock, source, socket)))
 }
 
 /// Serves one client, from the first frame to the last.
-async fn serve(site: Arc<Site>, knock: Knock, socket: WebSocket) {
+async fn serve(site: Arc<Site>, knock: Knock, source: Source, socket: WebSocket) {
     let _talking = site.talking.subscribe();
     let (sink, mut stream) = socket.split();
     let (outbox, writer) = outbox::open(sink, site.engine().meters().clone());
     let pass = match knock {
         Knock::Known(pass) => Ok(pass),
-        Knock::Unknown => authenticated(&site, &mut stream).await,
+        Knock::Unknown => authenticated(&site, &source, &mut stream).await,
     };
     let hearing = match pass {
-        Ok(pass) => talk(site, pass, &mut stream, &outbox).await,
+        Ok(pass) => talk(site, (pass, source), &mut stream, &outbox).await,
         Err(problem) => refuse(&outbox, &problem),
     };
     if !outbox.is_open() {
@@ -143,18 +141,37 @@ async fn serve(site: Arc<Site>, knock: Knock, socket: WebSocket) {
     part(stream, hearing).await;
 }
 
-async fn talk(site: Arc<Site>, pass: Pass, stream: &mut SplitStream<WebSocket>, outbox: &Outbox) -> Hearing {
-    match Session::open(site, pass, outbox.clone()).await {
+async fn talk(
+    site: Arc<Site>,
+    (pass, source): (Pass, Source),
+    stream: &mut SplitStream<WebSocket>,
+    outbox: &Outbox,
+) -> Hearing {
+    match Session::open(site, (pass, source), outbox.clone()).await {
         Ok(mut session) => session.run(stream).await,
         Err(problem) => refuse(outbox, &problem),
     }
 }
 
 /// Returns the pass of a client that sends a key in its first frame.
-async fn authenticated(site: &Site, stream: &mut SplitStream<WebSocket>) -> Result<Pass, Problem> {
+async fn authenticated(site: &Site, source: &Source, stream: &mut SplitStream<WebSocket>) -> Result<Pass, Problem> {
     let first = tokio::time::timeout(AUTH_PATIENCE, first_text(stream)).await.ok().flatten();
-    let pass = site.terms.access.borrow().pass(first.as_deref().map(Said::read).as_ref().and_then(Said::auth_key));
-    pass.map_err(|problem| problem.saying(KEY_WANTED))
+    let said = first.as_deref().map(Said::read);
+    let key = said.as_ref().and_then(Said::auth_key);
+    let prepared = site.terms.access.borrow().prepare_for_key(key.map(str::to_owned));
+    prepared.await;
+    let pass = site.terms.access.borrow().pass(key);
+    match pass {
+        Ok(pass) => {
+            source.authorise();
+            Ok(pass)
+        }
+        Err(problem) => {
+            let refusal = Refusal { reason: Reason::SocketAuth, is_known: false };
+            site.refusals.note(source, refusal).wait().await?;
+            Err(problem.saying(KEY_WANTED))
+        }
+    }
 }
 
 /// Returns the first frame that holds text.

@@ -30,7 +30,7 @@ const CALM_MAX: usize = 64;
 const CALM_BYTES_MAX: usize = 1024 * 1024;
 /// The time that a client may take to read the frames before a close.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(30);
-/// Maximal bytes of a close reason, by the protocol.
+/// The maximum number of bytes of a close reason, by the protocol.
 const REASON_MAX: usize = 123;
 /// The close code of a client that falls behind.
 pub(super) const BEHIND: u16 = 4008;
@@ -144,7 +144,7 @@ impl Outbox {
         matches!(self.queue().state, State::Open)
     }
 
-    /// Whether the client keeps up, so that stored frames can be sent.
+    /// Returns whether the client keeps up, so that stored frames can be sent.
     pub(super) fn is_calm(&self) -> bool {
         let queue = self.queue();
         queue.batches.len() < CALM_MAX && queue.bytes < CALM_BYTES_MAX
@@ -251,7 +251,8 @@ mod tests {
     #[test]
     fn a_client_that_stays_behind_is_told_the_first_event_of_each_run_it_missed() {
         let outbox = Outbox(Arc::default());
-        let (one, two) = (format!("run-{}", "1".repeat(32)), format!("run-{}", "2".repeat(32)));
+        let one = format!("run-{}", "1".repeat(32));
+        let two = format!("run-{}", "2".repeat(32));
         (0..BATCHES_MAX as Seq).for_each(|seq| outbox.push(event(if seq < 7 { "gone" } else { &one }, seq)));
         for _ in 0..7 {
             assert!(matches!(outbox.take(), Next::Batch(_)));

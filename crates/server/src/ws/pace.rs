@@ -50,7 +50,9 @@ mod tests {
     #[test]
     fn a_second_has_room_for_so_many_frames_and_the_next_one_for_as_many_again() {
         let began = Instant::now();
-        let (mut pace, late, again) = (Pace::new(began), began + Duration::from_millis(999), began + WINDOW);
+        let mut pace = Pace::new(began);
+        let late = began + Duration::from_millis(999);
+        let again = began + WINDOW;
         (1..FRAMES_MAX).for_each(|_| pace.count(began));
         assert_eq!(pace.held_until(late), None);
         pace.count(began);

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use consort_log::Seq;
 use consort_runtime::feed::News;
-use consort_runtime::ring::{Frame, Slot};
+use consort_runtime::ring::{CommitFrames, Frame};
 use futures::stream::AbortHandle;
 
 /// The position of a client in a run.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum FeedPosition {
     /// It follows the feed and expects this event next; any event, if none.
     Feed(Option<Seq>),
     /// It follows the log, where this event comes next; the feed is ignored.
@@ -32,61 +32,61 @@ pub(super) enum Meaning {
 /// The position of a client in each run. A run that is not listed starts from its
 /// beginning.
 #[derive(Debug, Default)]
-pub(super) struct Places(HashMap<Arc<str>, Place>);
+pub(super) struct FeedPositions(HashMap<Arc<str>, FeedPosition>);
 
-impl Places {
-    pub(super) fn set(&mut self, run: Arc<str>, place: Place) {
-        if let Some(Place::Log(tail, _)) = self.0.insert(run, place) {
+impl FeedPositions {
+    pub(super) fn set(&mut self, run: Arc<str>, place: FeedPosition) {
+        if let Some(FeedPosition::Log(tail, _)) = self.0.insert(run, place) {
             tail.abort();
         }
     }
 
     /// Records that the client has read this run up to here, in the log.
     pub(super) fn read_to(&mut self, run: &str, seq: Seq) {
-        if let Some(Place::Log(_, next)) = self.0.get_mut(run) {
+        if let Some(FeedPosition::Log(_, next)) = self.0.get_mut(run) {
             *next = seq;
         }
     }
 
     /// Returns the next event of every run that goes on.
     pub(super) fn positions(&self) -> Vec<(Arc<str>, Seq)> {
-        let next = |(run, place): (&Arc<str>, &Place)| match place {
-            Place::Feed(next) => next.map(|next| (run.clone(), next)),
-            Place::Log(_, next) => Some((run.clone(), *next)),
-            Place::Over => None,
+        let next = |(run, place): (&Arc<str>, &FeedPosition)| match place {
+            FeedPosition::Feed(next) => next.map(|next| (run.clone(), next)),
+            FeedPosition::Log(_, next) => Some((run.clone(), *next)),
+            FeedPosition::Over => None,
         };
         self.0.iter().filter_map(next).collect()
     }
 
     /// Returns the number of runs that are followed in the log.
     pub(super) fn in_log(&self) -> usize {
-        self.0.values().filter(|place| matches!(place, Place::Log(..))).count()
+        self.0.values().filter(|place| matches!(place, FeedPosition::Log(..))).count()
     }
 
     /// Stops following these runs in the log. If they are wanted again, they are joined at
     /// their current position.
     pub(super) fn leave_log(&mut self, left: impl Fn(&str) -> bool) {
         for (run, place) in &mut self.0 {
-            if let Place::Log(tail, _) = place
+            if let FeedPosition::Log(tail, _) = place
                 && left(run)
             {
                 tail.abort();
-                *place = Place::Feed(None);
+                *place = FeedPosition::Feed(None);
             }
         }
     }
 
     /// Forgets runs that are over; only correct when the feed holds nothing older.
     pub(super) fn forget_ended(&mut self) {
-        self.0.retain(|_, place| !matches!(place, Place::Over));
+        self.0.retain(|_, place| !matches!(place, FeedPosition::Over));
     }
 
     pub(super) fn take(&mut self, news: &News) -> Meaning {
-        let place = self.0.entry(news.run.clone()).or_insert(Place::Feed(Some(0)));
-        let Place::Feed(next) = place else { return Meaning::Frames(Vec::new()) };
+        let place = self.0.entry(news.run.clone()).or_insert(FeedPosition::Feed(Some(0)));
+        let FeedPosition::Feed(next) = place else { return Meaning::Frames(Vec::new()) };
         let frames = match &news.slot {
-            Slot::Frames(frames) => frames,
-            Slot::Unrendered => {
+            CommitFrames::Frames(frames) => frames,
+            CommitFrames::Unrendered => {
                 return next.map_or(Meaning::Frames(Vec::new()), |next| Meaning::Gap(Vec::new(), next));
             }
         };
@@ -107,7 +107,7 @@ impl Places {
                 Frame::Delta { .. } => {}
                 Frame::Result { .. } => {
                     shown.push(frame.clone());
-                    *place = Place::Over;
+                    *place = FeedPosition::Over;
                     return Meaning::Frames(shown);
                 }
             }
@@ -135,29 +135,30 @@ mod tests {
     }
 
     fn delta(after: Seq) -> Frame {
-        let (turn, token) = (Arc::default(), String::new());
-        let frame = LiveFrame::Token { run_id: "r".into(), turn, token, sent_at: Iso(0) };
+        let turn = Arc::default();
+        let token = String::new();
+        let frame = LiveFrame::Token { run_id: "r".into(), turn, token, offset: 0, sent_at: Iso(0) };
         Frame::Delta { after, frame: Arc::new(frame), text: "{}".into() }
     }
 
     fn news(frames: Vec<Frame>) -> News {
-        News { run: "r".into(), seen_by: Owner::local(), slot: Slot::Frames(frames.into()) }
+        News { run: "r".into(), seen_by: Owner::local(), slot: CommitFrames::Frames(frames.into()) }
     }
 
     #[test]
     fn a_new_run_is_seen_from_its_first_event_each_once() {
-        let mut places = Places::default();
+        let mut places = FeedPositions::default();
         assert_eq!(places.take(&news(vec![event(0), event(1)])), Meaning::Frames(vec![event(0), event(1)]));
         assert_eq!(places.take(&news(vec![event(1), event(2)])), Meaning::Frames(vec![event(2)]));
         assert_eq!(places.take(&news(vec![event(4)])), Meaning::Gap(vec![], 3));
-        let unrendered = News { run: "other".into(), seen_by: Owner::local(), slot: Slot::Unrendered };
+        let unrendered = News { run: "other".into(), seen_by: Owner::local(), slot: CommitFrames::Unrendered };
         assert_eq!(places.take(&unrendered), Meaning::Gap(vec![], 0));
     }
 
     #[test]
     fn what_hello_held_is_not_shown_again_and_its_words_are_old() {
-        let mut places = Places::default();
-        places.set("r".into(), Place::Feed(Some(5)));
+        let mut places = FeedPositions::default();
+        places.set("r".into(), FeedPosition::Feed(Some(5)));
         assert_eq!(
             places.take(&news(vec![event(3), delta(3), event(4), delta(4), event(5)])),
             Meaning::Frames(vec![delta(4), event(5)])
@@ -166,9 +167,9 @@ mod tests {
 
     #[test]
     fn a_run_hello_left_out_is_joined_wherever_it_is() {
-        let mut places = Places::default();
-        places.set("r".into(), Place::Feed(None));
-        let unrendered = News { run: "r".into(), seen_by: Owner::local(), slot: Slot::Unrendered };
+        let mut places = FeedPositions::default();
+        places.set("r".into(), FeedPosition::Feed(None));
+        let unrendered = News { run: "r".into(), seen_by: Owner::local(), slot: CommitFrames::Unrendered };
         assert_eq!(places.take(&unrendered), Meaning::Frames(vec![]));
         assert_eq!(places.take(&news(vec![event(7)])), Meaning::Frames(vec![event(7)]));
         assert_eq!(places.take(&news(vec![event(9)])), Meaning::Gap(vec![], 8));
@@ -176,9 +177,11 @@ mod tests {
 
     #[test]
     fn a_run_that_is_left_is_not_read_any_more_and_joined_wherever_it_is() {
-        let (mut places, (left, _), (kept, _)) = (Places::default(), AbortHandle::new_pair(), AbortHandle::new_pair());
-        places.set("r".into(), Place::Log(left.clone(), 0));
-        places.set("kept".into(), Place::Log(kept.clone(), 2));
+        let mut places = FeedPositions::default();
+        let (left, _) = AbortHandle::new_pair();
+        let (kept, _) = AbortHandle::new_pair();
+        places.set("r".into(), FeedPosition::Log(left.clone(), 0));
+        places.set("kept".into(), FeedPosition::Log(kept.clone(), 2));
         places.leave_log(|run| run == "r");
         assert_eq!((left.is_aborted(), kept.is_aborted(), places.in_log()), (true, false, 1));
         places.read_to("kept", 3);
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn after_the_result_nothing_old_comes_back() {
-        let mut places = Places::default();
+        let mut places = FeedPositions::default();
         let result = Frame::result(Run::default().result("r"));
         assert_eq!(places.take(&news(vec![event(0), result.clone()])), Meaning::Frames(vec![event(0), result]));
         assert_eq!(places.take(&news(vec![event(0)])), Meaning::Frames(vec![]));

@@ -3,6 +3,8 @@
 //! While a frame is being answered nothing else is sent, so a response comes before
 //! the events that it causes.
 
+mod permissions;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use axum::extract::ws::{Message, WebSocket};
 use consort_log::{self as log, Seq};
 use consort_runtime::engine::Engine;
 use consort_runtime::feed::{Behind, Feed, News};
-use consort_runtime::ring::{Frame, Slot};
+use consort_runtime::ring::{CommitFrames, Frame};
 use futures::future::BoxFuture;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, SplitStream, abortable};
 use futures::{FutureExt, StreamExt};
@@ -23,13 +25,14 @@ use tokio_tungstenite::tungstenite;
 use crate::Site;
 use crate::access::Pass;
 use crate::problem::{Code, Problem};
+use crate::refusals::Source;
 use crate::ws::answer::{Answer, Failure};
 use crate::ws::frames::{Acked, Said};
 use crate::ws::hello::Hello;
 use crate::ws::link::{self, Link};
 use crate::ws::outbox::{BEHIND, Item, Outbox, addressed, reason};
 use crate::ws::pace::{self, Pace};
-use crate::ws::places::{Meaning, Place, Places};
+use crate::ws::places::{FeedPosition, FeedPositions, Meaning};
 use crate::ws::talks::{Spoken, Talks};
 use crate::ws::wanted::Wanted;
 use crate::ws::{Notice, POLICY};
@@ -42,6 +45,8 @@ const SILENT_MAX: u32 = 3;
 /// each keeps a run in memory.
 const GAPS_MAX: usize = 32;
 const GOING_AWAY: u16 = 1001;
+/// The server stops: another one, or the next, takes the client.
+const RESTARTING: u16 = 1012;
 const NOT_TEXT: u16 = 1007;
 const TOO_LARGE: u16 = 1009;
 
@@ -53,6 +58,8 @@ pub(super) struct Session {
     pub(super) pass: Pass,
     /// The runs that it sees.
     pub(super) runs: Engine,
+    /// The origin of the socket; its connection counts as long as it is open.
+    pub(super) source: Source,
     /// True once the client has sent a key, when it opened the socket or in a frame.
     pub(super) is_known: bool,
     pub(super) wanted: Wanted,
@@ -62,11 +69,13 @@ pub(super) struct Session {
     pub(super) submitted: HashSet<Arc<str>>,
     /// The acknowledgement of the current frame, for the audit log.
     pub(super) acked: Option<Acked>,
-    places: Places,
+    places: FeedPositions,
     feed: Feed,
     /// The reviews of work for peers, and the part of them that `hello` held.
     questions: Feed,
     asked: HashMap<Arc<str>, Seq>,
+    /// The questions for permission in chats, when it lists their types.
+    permissions: Option<Feed>,
     /// Notices that concern no single run.
     notices: broadcast::Receiver<Notice>,
     /// Runs it follows in the log.
@@ -95,10 +104,11 @@ enum Wake {
     Said(Option<Result<Message, axum::Error>>),
     News(Result<News, Behind>),
     Question(Result<News, Behind>),
+    Permission(Result<News, Behind>),
     Notice(Option<Notice>),
     Tail(Option<(Arc<str>, Result<Frame, log::Error>)>),
     Talk(Option<Spoken>),
-    Told(Option<String>),
+    Link(Option<String>),
     Eased,
     Beat,
     Revoked,
@@ -108,9 +118,15 @@ enum Wake {
 impl Session {
     /// Opens a session with `hello`. The feed is opened first, so that no event falls
     /// between the two.
-    pub(super) async fn open(site: Arc<Site>, pass: Pass, outbox: Outbox) -> Result<Session, Problem> {
+    pub(super) async fn open(
+        site: Arc<Site>,
+        (pass, source): (Pass, Source),
+        outbox: Outbox,
+    ) -> Result<Session, Problem> {
         let runs = site.runs(&pass);
-        let (feed, notices, questions) = (runs.watch(), site.notices.subscribe(), runs.questions());
+        let feed = runs.watch();
+        let notices = site.notices.subscribe();
+        let questions = runs.questions();
         let wanted = if pass.is_peer() { Wanted::nothing() } else { Wanted::default() };
         let Hello { text, places, asked } = match pass.is_peer() {
             true => Hello::to_a_peer(&site),
@@ -127,6 +143,7 @@ impl Session {
             site,
             pass,
             runs,
+            source,
             wanted,
             link: None,
             submitted: HashSet::new(),
@@ -135,6 +152,7 @@ impl Session {
             feed,
             questions,
             asked,
+            permissions: None,
             notices,
             tails: SelectAll::new(),
             talks: Talks::default(),
@@ -164,15 +182,16 @@ impl Session {
                 }
                 Wake::News(news) => self.show_news(news).await,
                 Wake::Question(news) => self.show_question(news),
+                Wake::Permission(news) => self.show_permission(news).await,
                 Wake::Notice(notice) => self.show_notice(notice),
                 Wake::Tail(frame) => self.show_stored(frame),
                 Wake::Talk(spoken) => self.show_spoken(spoken),
-                Wake::Told(Some(text)) => self.outbox.push(vec![Item { text: text.into(), position: None }]),
-                Wake::Told(None) => self.outbox.close(GOING_AWAY, "the link is over"),
+                Wake::Link(Some(text)) => self.outbox.push(vec![Item { text: text.into(), position: None }]),
+                Wake::Link(None) => self.outbox.close(GOING_AWAY, "the link is over"),
                 Wake::Eased => {}
                 Wake::Beat => self.beat(),
                 Wake::Revoked => self.outbox.close(POLICY, "the key is not valid any more"),
-                Wake::Stop => self.outbox.close(GOING_AWAY, "the server is stopping"),
+                Wake::Stop => self.outbox.close(RESTARTING, "the server is stopping"),
             }
         }
         hearing
@@ -180,7 +199,9 @@ impl Session {
 
     async fn wake(&mut self, stream: &mut SplitStream<WebSocket>) -> Wake {
         // Stored frames wait for the client, live ones do not.
-        let (follows, talks, calm) = (!self.tails.is_empty(), !self.talks.is_empty(), self.outbox.is_calm());
+        let follows = !self.tails.is_empty();
+        let talks = !self.talks.is_empty();
+        let calm = self.outbox.is_calm();
         // Peers have limits of their own on how much they may request.
         let held = if self.link.is_none() { self.pace.held_until(Instant::now()) } else { None };
         tokio::select! {
@@ -188,9 +209,10 @@ impl Session {
             () = pace::over(held) => Wake::Eased,
             news = self.feed.next() => Wake::News(news),
             news = self.questions.next() => Wake::Question(news),
+            news = permissions::next(&mut self.permissions) => Wake::Permission(news),
             notice = self.notices.recv() => Wake::Notice(notice.ok()),
             frame = self.tails.next(), if follows && calm => Wake::Tail(frame),
-            text = link::told(&mut self.link) => Wake::Told(text),
+            text = link::told(&mut self.link) => Wake::Link(text),
             spoken = self.talks.next(), if talks && calm => Wake::Talk(spoken),
             () = self.outbox.eased(), if (follows || talks) && !calm => Wake::Eased,
             _tick = self.beat.tick() => Wake::Beat,
@@ -251,7 +273,7 @@ impl Session {
         self.outbox.push(addressed(answer));
     }
 
-    /// Says what came of a change, and notes it for the record.
+    /// Sends the result of a change, and notes it for the audit record.
     pub(super) fn acknowledge(&mut self, answer: &Answer, acked: Acked) {
         self.tell(answer);
         self.acked = Some(acked);
@@ -278,7 +300,9 @@ impl Session {
     /// wants go on.
     pub(super) fn turn_to(&mut self, wanted: Wanted) {
         self.wanted = wanted;
-        let (wanted, submitted) = (&self.wanted, &self.submitted);
+        self.hear_permissions();
+        let wanted = &self.wanted;
+        let submitted = &self.submitted;
         self.places.leave_log(|run| !wanted.concerns(run) && !submitted.contains(run));
     }
 
@@ -287,7 +311,7 @@ impl Session {
         let frames = self.runs.tail(run, from).await?;
         let run: Arc<str> = run.into();
         let (frames, tail): (_, AbortHandle) = abortable(frames);
-        self.places.set(run.clone(), Place::Log(tail, from));
+        self.places.set(run.clone(), FeedPosition::Log(tail, from));
         self.tails.push(frames.map(move |frame| (run.clone(), frame)).boxed());
         Ok(())
     }
@@ -296,7 +320,7 @@ impl Session {
         let Ok(news) = news else { return self.fall_behind() };
         match self.places.take(&news) {
             Meaning::Frames(frames) => self.show(&news.run, &frames),
-            Meaning::Gap(_, _) if !self.concerns(&news.run) => self.places.set(news.run, Place::Feed(None)),
+            Meaning::Gap(_, _) if !self.concerns(&news.run) => self.places.set(news.run, FeedPosition::Feed(None)),
             Meaning::Gap(_, _) if self.places.in_log() >= GAPS_MAX => self.fall_behind(),
             Meaning::Gap(frames, from) => {
                 self.show(&news.run, &frames);
@@ -313,7 +337,7 @@ impl Session {
 
     /// Sends the reviews of work for peers, unless `hello` held them.
     fn show_question(&mut self, news: Result<News, Behind>) {
-        let Ok(News { run, slot: Slot::Frames(frames), .. }) = news else { return self.fall_behind() };
+        let Ok(News { run, slot: CommitFrames::Frames(frames), .. }) = news else { return self.fall_behind() };
         let told = self.asked.get(&run).copied().unwrap_or(0);
         let is_new = |frame: &&Frame| !matches!(frame, Frame::Event { seq, .. } if *seq < told);
         let wanted = frames.iter().filter(is_new).filter(|frame| self.wants(&run, frame));
@@ -329,7 +353,7 @@ impl Session {
         }
     }
 
-    /// Whether any frame of a run may be for this client.
+    /// Returns whether any frame of a run may be for this client.
     fn concerns(&self, run: &Arc<str>) -> bool {
         self.wanted.concerns(run) || self.submitted.contains(run)
     }
@@ -349,12 +373,12 @@ impl Session {
                 match frame {
                     Frame::Event { seq, .. } => self.places.read_to(&run, seq + 1),
                     Frame::Delta { .. } => {}
-                    Frame::Result { .. } => self.places.set(run, Place::Over),
+                    Frame::Result { .. } => self.places.set(run, FeedPosition::Over),
                 }
             }
             Err(error) => {
                 self.tell(&Answer::Error(Failure::storage(&error).in_run(&run)));
-                self.places.set(run, Place::Over);
+                self.places.set(run, FeedPosition::Over);
             }
         }
     }

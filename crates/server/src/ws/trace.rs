@@ -21,16 +21,16 @@ const SHORT_MAX: usize = 1000;
 
 /// A frame as a value and as it is sent, perhaps with its long texts cut.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Told {
+pub(super) struct SentFrame {
     frame: Arc<EventFrame>,
     pub(super) text: Arc<str>,
 }
 
-impl Told {
+impl SentFrame {
     /// Creates it from a frame as it is sent.
     #[cfg(test)]
-    pub(super) fn new(frame: &Arc<EventFrame>) -> Told {
-        Told { text: frame.text().into(), frame: frame.clone() }
+    pub(super) fn new(frame: &Arc<EventFrame>) -> SentFrame {
+        SentFrame { text: frame.text().into(), frame: frame.clone() }
     }
 
     /// Returns the time of the event, which orders frames of all runs.
@@ -44,12 +44,12 @@ impl Told {
 pub(super) struct Iteration {
     key: Conversation,
     index: Option<u32>,
-    pub(super) started: Told,
-    pub(super) completed: Option<Told>,
+    pub(super) started: SentFrame,
+    pub(super) completed: Option<SentFrame>,
 }
 
-/// The role and the task of a conversation.
-type Conversation = (String, String);
+/// The place of a conversation.
+type Conversation = String;
 
 /// One run, as a late client gets it.
 #[derive(Debug, Default)]
@@ -60,10 +60,10 @@ pub(super) struct Trace {
     pub(super) started: Option<(String, Iso)>,
     /// The time it ended.
     pub(super) ended_at: Option<Iso>,
-    pub(super) kept: Vec<Told>,
+    pub(super) kept: Vec<SentFrame>,
     pub(super) iterations: Vec<Iteration>,
     /// Open reviews, by their ids.
-    pub(super) reviews: Vec<(String, Told)>,
+    pub(super) reviews: Vec<(String, SentFrame)>,
     /// Whether long texts were cut already.
     pub(super) shortened: bool,
 }
@@ -76,7 +76,7 @@ impl Trace {
             if let ring::Frame::Event { frame, text, .. } = frame
                 && let EventFrame::Run(event) = &**frame
             {
-                trace.note(&event.frame, Told { frame: frame.clone(), text: text.clone() }, iterations_max);
+                trace.note(&event.frame, SentFrame { frame: frame.clone(), text: text.clone() }, iterations_max);
             }
         }
         if trace.kept.iter().map(|told| told.text.len()).sum::<usize>() > HELLO_MAX {
@@ -87,7 +87,7 @@ impl Trace {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other frame opens or closes anything")]
-    fn note(&mut self, frame: &Frame, told: Told, iterations_max: usize) {
+    fn note(&mut self, frame: &Frame, told: SentFrame, iterations_max: usize) {
         match frame {
             Frame::EnsembleStarted { ensemble_id, started_at, .. } => {
                 self.started = Some((ensemble_id.clone(), *started_at));
@@ -114,12 +114,12 @@ impl Trace {
     }
 
     /// Records the beginning of a call; a call that is repeated replaces the one that failed.
-    fn begin(&mut self, key: Conversation, index: Option<u32>, told: &Told) {
+    fn begin(&mut self, key: Conversation, index: Option<u32>, told: &SentFrame) {
         self.iterations.retain(|old| old.completed.is_some() || old.key != key || old.index != index);
         self.iterations.push(Iteration { key, index, started: told.clone(), completed: None });
     }
 
-    fn complete(&mut self, key: &Conversation, index: Option<u32>, told: &Told, iterations_max: usize) {
+    fn complete(&mut self, key: &Conversation, index: Option<u32>, told: &SentFrame, iterations_max: usize) {
         let pending = |old: &&mut Iteration| old.completed.is_none() && old.key == *key && old.index == index;
         let Some(iteration) = self.iterations.iter_mut().find(pending) else { return };
         iteration.completed = Some(told.clone());
@@ -137,14 +137,14 @@ impl Trace {
     }
 }
 
-/// Whether a frame is worth keeping. Tokens, model calls and directives are not.
+/// Returns whether a frame is worth keeping. Tokens, model calls and directives are not.
 fn is_kept(frame: &Frame) -> bool {
     matches!(
         frame,
         Frame::EnsembleStarted { .. }
             | Frame::EnsembleCompleted { .. }
             | Frame::TaskStarted { .. }
-            | Frame::TaskInput { .. }
+            | Frame::TaskInput(_)
             | Frame::TaskCompleted { .. }
             | Frame::TaskFailed { .. }
             | Frame::TaskSkipped { .. }
@@ -158,14 +158,14 @@ fn is_kept(frame: &Frame) -> bool {
 }
 
 fn key(turn: &TurnPlace) -> Conversation {
-    (turn.agent_role.clone(), turn.task_description.clone())
+    turn.turn_id.clone()
 }
 
 /// Returns the same frame with its long texts cut.
-pub(super) fn shortened(told: &Told) -> Told {
+pub(super) fn shortened(told: &SentFrame) -> SentFrame {
     let mut json = told.frame.json();
     shorten(&mut json);
-    Told { frame: told.frame.clone(), text: json.to_string().into() }
+    SentFrame { frame: told.frame.clone(), text: json.to_string().into() }
 }
 
 fn shorten(value: &mut Value) {
@@ -238,11 +238,12 @@ mod tests {
     }
 
     fn turn(role: &str) -> TurnPlace {
-        TurnPlace { agent_role: role.to_owned(), task_description: "t".to_owned(), ..TurnPlace::default() }
+        TurnPlace { agent_role: role.to_owned(), turn_id: role.to_owned(), ..TurnPlace::default() }
     }
 
     fn started(role: &str, iteration_index: u32) -> Frame {
-        let (model, messages) = (String::new(), Vec::new());
+        let model = String::new();
+        let messages = Vec::new();
         Frame::LlmIterationStarted { turn: turn(role), iteration_index, model, messages, total_message_count: 0 }
     }
 
@@ -261,7 +262,7 @@ mod tests {
     }
 
     fn calls(trace: &Trace) -> Vec<(&str, Option<u32>, bool)> {
-        trace.iterations.iter().map(|call| (call.key.0.as_str(), call.index, call.completed.is_some())).collect()
+        trace.iterations.iter().map(|call| (call.key.as_str(), call.index, call.completed.is_some())).collect()
     }
 
     #[test]
@@ -305,7 +306,7 @@ mod tests {
         let long = "é".repeat(SHORT_MAX + 1);
         let frames = frames(vec![Frame::ReflectionStarted { task: TaskPlace { turn: turn(&long), task_name: None } }]);
         let ring::Frame::Event { frame, .. } = &frames[0] else { panic!("{frames:?}") };
-        let short: Value = serde_json::from_str(&shortened(&Told::new(frame)).text).unwrap();
+        let short: Value = serde_json::from_str(&shortened(&SentFrame::new(frame)).text).unwrap();
         assert_eq!(short["agentRole"], format!("{}... [truncated]", "é".repeat(SHORT_MAX)));
     }
 }

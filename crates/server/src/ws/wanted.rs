@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::body::Sent;
 use crate::problem::Problem;
 
-/// Maximal names in a list; there are fewer types of frames.
+/// The maximum number of names in a list; there are fewer types of frames.
 const NAMES_MAX: usize = 200;
 
 /// The frames that a client wants: all, to begin with.
@@ -34,19 +34,24 @@ impl Wanted {
         Ok(Wanted { types, run })
     }
 
-    /// Whether a frame that everyone may see is wanted.
+    /// Returns whether a frame that everyone may see is wanted.
     pub(super) fn admits(&self, kind: &str, run: Option<&str>) -> bool {
         self.lists(kind).unwrap_or(true) && self.of(run)
     }
 
-    /// Whether the result of another client's run is wanted.
+    /// Returns whether the result of another client's run is wanted.
     pub(super) fn admits_result(&self, run: &str) -> bool {
         self.run.as_deref() == Some(run) || (self.lists("run_result").unwrap_or(false) && self.of(Some(run)))
     }
 
-    /// Whether anything of this run may be wanted.
+    /// Returns whether anything of this run may be wanted.
     pub(super) fn concerns(&self, run: &str) -> bool {
         self.types.as_ref().is_none_or(|types| !types.is_empty()) && self.of(Some(run))
+    }
+
+    /// Returns whether it lists a type of frames that nobody is sent unasked.
+    pub(super) fn names(&self, kind: &str) -> bool {
+        self.run.is_none() && self.lists(kind).unwrap_or(false)
     }
 
     fn of(&self, run: Option<&str>) -> bool {
@@ -56,7 +61,7 @@ impl Wanted {
         }
     }
 
-    /// Whether its types include this one, if it has any.
+    /// Returns whether its types include this one, if it has any.
     fn lists(&self, kind: &str) -> Option<bool> {
         self.types.as_ref().map(|types| types.iter().any(|name| name == kind))
     }
@@ -101,5 +106,6 @@ mod tests {
         assert!(!one.admits_result("s") && !Wanted::default().admits_result("r"));
         let results = Wanted { types: Some(vec!["run_result".to_owned()]), run: None };
         assert!(results.admits_result("r") && results.admits_result("s"));
+        assert!(results.names("run_result") && !one.names("task_started") && !Wanted::default().names("run_result"));
     }
 }

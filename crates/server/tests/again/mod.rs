@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Here, engine_with, server, start, task};
 
-/// A reads nothing and pays, B fails when it is about `bad`.
+/// Creates a model: task A reads nothing and pays, task B fails when it is about `bad`.
 fn model() -> ScriptedModel {
     let failure = Failure {
         kind: FailureKind::Refused,
@@ -45,7 +45,7 @@ async fn wait(here: &Here, path: &str, body: Value) -> Value {
     answer.json()
 }
 
-/// The seq of the first event of a kind.
+/// Returns the seq of the first event of a kind.
 async fn seq_of(here: &Here, run: &str, kind: &str) -> u64 {
     let head = format!("GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
     let events = here.send(&head, b"").await.json();
@@ -55,7 +55,8 @@ async fn seq_of(here: &Here, run: &str, kind: &str) -> u64 {
 
 #[tokio::test]
 async fn a_failed_run_is_retried_from_the_failed_task_with_other_inputs() {
-    let (tool, model) = (pay(), model());
+    let tool = pay();
+    let model = model();
     let here =
         start(server(engine_with(Arc::default(), model.clone(), tool.clone(), Capacity::UNLIMITED), tasks())).await;
     let failed = wait(&here, "/api/runs", json!({ "inputs": { "topic": "bad" }, "tags": { "team": "red" } })).await;
@@ -77,7 +78,8 @@ async fn a_failed_run_is_retried_from_the_failed_task_with_other_inputs() {
     assert_eq!(done["metrics"]["llmCalls"], 1, "only its own work counts");
     assert_eq!(tool.ledger().iter().filter(|line| line.starts_with("began")).count(), 1);
 
-    let (task, own) = (&done["tasks"][0], &done["tasks"][1]);
+    let task = &done["tasks"][0];
+    let own = &done["tasks"][1];
     assert_eq!((&task["inherited"], own.get("inherited")), (&json!(true), None), "{done}");
     assert!(own["startedAt"].as_str() >= done["startedAt"].as_str(), "{done}");
     let head = format!("GET {place}/events HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
@@ -120,7 +122,8 @@ async fn a_run_is_forked_where_a_task_began() {
 
 #[tokio::test]
 async fn a_run_is_forked_anywhere_and_nothing_before_that_is_done_again() {
-    let (tool, log) = (pay(), Arc::new(MemoryLog::default()));
+    let tool = pay();
+    let log = Arc::new(MemoryLog::default());
     let engine = engine_with(log.clone(), model(), tool.clone(), Capacity::UNLIMITED);
     let careful = vec![Draft { review: Some(ReviewRule::Required), ..tasks().remove(0) }, task("b")];
     let here = start(server(engine.clone(), careful)).await;
@@ -129,7 +132,8 @@ async fn a_run_is_forked_anywhere_and_nothing_before_that_is_done_again() {
     while here.get(&format!("/api/reviews?runId={run}")).await.json()["total"] == 0 {}
     assert_eq!(here.post(&format!("/api/runs/{run}/retry"), json!({})).await.problem(), (409, "RUN_ACTIVE".into()));
 
-    let (fork, seq) = (format!("/api/runs/{run}/fork"), seq_of(&here, run, "tool_called").await);
+    let fork = format!("/api/runs/{run}/fork");
+    let seq = seq_of(&here, run, "tool_called").await;
     let bodies = [
         json!({ "seq": 999 }),
         json!({ "seq": -1 }),

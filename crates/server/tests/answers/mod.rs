@@ -18,7 +18,7 @@ async fn serving(model: ScriptedModel, draft: Draft) -> Here {
     start(server(engine(model, Capacity::UNLIMITED), vec![draft])).await
 }
 
-/// The detail of a run of these tasks, once it has ended, and its events.
+/// Returns the detail of a run of these tasks, once it has ended, and its events.
 async fn ended(here: &Here, request: Value) -> (Value, Vec<Value>) {
     let answer = here.post_with("/api/runs", "Prefer: wait=30", request).await;
     assert_eq!(answer.status, 200, "{answer:?}");

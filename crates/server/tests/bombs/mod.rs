@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::client::{Here, engine, server, start, task};
 use crate::says;
 
-/// How long a refusal may take, on a busy machine and without optimisation.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time for a refusal, on a busy machine and without optimisation: what explodes takes far longer.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Memory the whole process may grow by while it refuses.
 const GROWTH_MAX: u64 = 200 * 1024 * 1024;
 
@@ -21,7 +21,7 @@ async fn here() -> Here {
     start(Server { max_body_bytes: 1024 * 1024, sockets, ..server }).await
 }
 
-/// Fifty definitions of which each holds the one before twice.
+/// Returns fifty definitions of which each holds the one before twice.
 fn ladder(keyword: &str) -> Value {
     let rung = |at: usize| {
         let below = json!({ "$ref": format!("#/$defs/d{}", at - 1) });
@@ -48,7 +48,7 @@ fn resident() -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// What is true of a server after each attack.
+/// Checks that a server is well after an attack.
 async fn well(here: &Here, began: Instant, before: u64) {
     assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     assert_eq!(here.get("/api/health/ready").await.status, 200);

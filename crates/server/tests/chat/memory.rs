@@ -1,4 +1,4 @@
-//! What is remembered about people, across their conversations.
+//! Tests the facts that are remembered about people, across their conversations.
 
 use consort_chat::Chats;
 use consort_core::budget::Limits;
@@ -11,7 +11,7 @@ async fn confide(here: &Here, thread: &str, content: &str) -> Vec<Value> {
     frames(&here.post_with(&path, STREAM, json!({ "content": content, "memory_enabled": true })).await)
 }
 
-/// What came of looking through the thread's turns, once that is done.
+/// Returns the outcome of searching the thread's turns for facts, once that is done.
 async fn mined(here: &Here, thread: &str) -> Value {
     loop {
         let memory = here.get(&format!("/api/threads/{thread}")).await.json()["memory"].clone();
@@ -33,12 +33,12 @@ async fn erase(here: &Here, path: &str) -> Answer {
     here.send(&format!("DELETE {path} HTTP/1.1\r\nHost: localhost"), b"").await
 }
 
-/// The last thing the chat's model was told.
+/// Returns the messages of the last request to the chat's model.
 fn told(model: &ScriptedModel) -> Vec<String> {
     let asked = model.entries().into_iter().filter(|entry| entry.what == What::Asked && &*entry.ask.task == "chat");
     let said = |message: &Message| match message {
         Message::System { text } | Message::User { text } => Some(text.to_string()),
-        Message::Assistant(_) | Message::Tool { .. } => None,
+        Message::Files { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
     };
     asked.last().unwrap().ask.messages.iter().filter_map(said).collect()
 }
@@ -85,7 +85,8 @@ async fn facts_are_found_after_the_turn_recalled_where_wanted_and_erased() {
 async fn looking_for_facts_stops_with_a_stop_and_goes_with_its_thread() {
     let model = answers().in_task("mining", 0, Line::new().hangs());
     let here = serving(&model).await;
-    let (id, gone) = (thread(&here).await, thread(&here).await);
+    let id = thread(&here).await;
+    let gone = thread(&here).await;
     confide(&here, &id, "I like tea").await;
     while !model.entries().iter().any(|entry| &*entry.ask.task == "mining") {
         here.get("/api/facts").await;

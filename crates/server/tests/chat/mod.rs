@@ -53,7 +53,7 @@ async fn messages(here: &Here, thread: &str) -> Vec<Value> {
     here.get(&format!("/api/threads/{thread}/messages")).await.json()["messages"].as_array().unwrap().clone()
 }
 
-/// The thread, once no turn of it runs.
+/// Returns the thread, once no turn of it runs.
 async fn quiet(here: &Here, thread: &str) -> Value {
     loop {
         let view = here.get(&format!("/api/threads/{thread}")).await.json();
@@ -66,7 +66,7 @@ async fn quiet(here: &Here, thread: &str) -> Value {
 fn users_words(ask: &Ask) -> String {
     let word = |message: &Message| match message {
         Message::User { text } => Some(text.to_string()),
-        Message::System { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+        Message::System { .. } | Message::Files { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
     };
     ask.messages.iter().rev().find_map(word).unwrap_or_default()
 }
@@ -144,6 +144,7 @@ fn role(message: &Message) -> &'static str {
     match message {
         Message::System { .. } => "system",
         Message::User { .. } => "user",
+        Message::Files { .. } => "files",
         Message::Assistant(_) => "assistant",
         Message::Tool { .. } => "tool",
     }
@@ -157,7 +158,8 @@ async fn a_busy_thread_refuses_queues_or_is_interrupted_and_another_is_not_touch
         .when(hears("gated"), Line::new().waits(&go).says("late"))
         .otherwise(Line::new().says("quick"));
     let here = serving(&model).await;
-    let (id, other) = (thread(&here).await, thread(&here).await);
+    let id = thread(&here).await;
+    let other = thread(&here).await;
     let slow = say(&here, &id, json!({ "content": "slow" })).await;
     assert_eq!((slow.status, &slow.json()["seq"]), (202, &json!(0)));
     say(&here, &other, json!({ "content": "gated" })).await;

@@ -1,4 +1,4 @@
-//! What conversations have used, turn by turn.
+//! Tests the usage of conversations, turn by turn.
 
 use consort_core::message::Usage;
 
@@ -13,7 +13,8 @@ async fn turns_are_listed_with_what_they_used_the_newest_first_to_their_owner_on
     let server = server(engine(model, Capacity::UNLIMITED), Vec::new());
     let chats = server.chats.clone();
     let here = start(server).await;
-    let (one, other) = (thread(&here).await, thread(&here).await);
+    let one = thread(&here).await;
+    let other = thread(&here).await;
     converse(&here, &one, "hello").await;
     converse(&here, &other, "hello again").await;
     converse(&here, &one, "and now?").await;

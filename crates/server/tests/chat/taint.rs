@@ -30,7 +30,8 @@ struct Sink {
 impl Sink {
     async fn open() -> Sink {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (port, hits) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
+        let port = listener.local_addr().unwrap().port();
+        let hits = Arc::new(AtomicUsize::new(0));
         let counted = hits.clone();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
@@ -44,7 +45,7 @@ impl Sink {
         Sink { port, hits }
     }
 
-    /// An address that carries what was read.
+    /// Returns an address that carries what was read.
     fn url(&self) -> String {
         format!("http://localhost:{}/?q=KEY=1", self.port)
     }
@@ -54,7 +55,8 @@ impl Sink {
     }
 }
 
-/// A model that reads `secret.env` on "read", fetches from the sink on "fetch" and writes `AGENTS.md` on "steer".
+/// Creates a model that reads `secret.env` on "read", fetches from the sink on "fetch" and writes `AGENTS.md` on
+/// "steer".
 fn model(sink: &Sink) -> ScriptedModel {
     let fetch = json!({ "url": sink.url() });
     let steer = json!({ "path": "notes/AGENTS.md", "content": "obey" });
@@ -129,7 +131,9 @@ async fn withdraw(here: &Here, thread: &str, grant: &str) -> crate::client::Answ
 
 #[tokio::test]
 async fn a_chat_that_has_read_a_file_asks_before_it_sends_and_says_why() {
-    let (folder, sink, log) = (folder(), Sink::open().await, Arc::default());
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::default();
     let here = start(site(&log, &model(&sink), folder.path(), Mode::Default).1).await;
     let untainted = thread(&here).await;
     does(&here, &untainted, "fetch").await;
@@ -154,7 +158,9 @@ async fn a_chat_that_has_read_a_file_asks_before_it_sends_and_says_why() {
 
 #[tokio::test]
 async fn the_question_comes_over_a_socket_with_its_reason_and_plan_refuses_without_one() {
-    let (folder, sink, log) = (folder(), Sink::open().await, Arc::default());
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::default();
     let here = start(site(&log, &model(&sink), folder.path(), Mode::Auto).1).await;
     let (mut socket, _): (Socket, Value) = here.greeted().await;
     let say =
@@ -188,7 +194,9 @@ async fn the_question_comes_over_a_socket_with_its_reason_and_plan_refuses_witho
 
 #[tokio::test]
 async fn a_grant_is_listed_covers_one_tool_to_one_host_and_is_taken_back() {
-    let (folder, sink, log) = (folder(), Sink::open().await, Arc::default());
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::default();
     let here = start(site(&log, &model(&sink), folder.path(), Mode::Default).1).await;
     let id = thread(&here).await;
     assert_eq!(grants(&here, &id).await, [] as [Value; 0]);
@@ -215,7 +223,9 @@ async fn a_grant_is_listed_covers_one_tool_to_one_host_and_is_taken_back() {
 
 #[tokio::test]
 async fn a_grant_is_taken_back_from_the_turn_that_runs() {
-    let (folder, sink, log) = (folder(), Sink::open().await, Arc::default());
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::default();
     let url = json!({ "url": sink.url() });
     let script = ScriptedModel::new()
         .at("1.0", Line::new().calls("read_file", &json!({ "path": "secret.env" })))
@@ -248,11 +258,15 @@ async fn a_grant_is_taken_back_from_the_turn_that_runs() {
 
 #[tokio::test]
 async fn taint_and_grants_survive_a_restart_and_what_was_taken_back_stays_so() {
-    let (folder, sink, log) = (folder(), Sink::open().await, Arc::<MemoryLog>::default());
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::<MemoryLog>::default();
     let model = model(&sink);
     let (engine, first) = site(&log, &model, folder.path(), Mode::Default);
     let here = start(first).await;
-    let (kept, taken, read) = (thread(&here).await, thread(&here).await, thread(&here).await);
+    let kept = thread(&here).await;
+    let taken = thread(&here).await;
+    let read = thread(&here).await;
     for id in [&kept, &taken] {
         does(&here, id, "read").await;
         answer(&here, &asked(&here, id, "fetch").await, "allow_for_chat").await;
@@ -278,7 +292,9 @@ async fn taint_and_grants_survive_a_restart_and_what_was_taken_back_stays_so() {
 
 #[tokio::test]
 async fn a_question_about_taint_waits_through_a_restart() {
-    let (folder, sink, log) = (folder(), Sink::open().await, Arc::<MemoryLog>::default());
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::<MemoryLog>::default();
     let model = model(&sink);
     let (engine, first) = site(&log, &model, folder.path(), Mode::Default);
     let here = start(first).await;
@@ -300,7 +316,9 @@ async fn a_question_about_taint_waits_through_a_restart() {
 
 #[tokio::test]
 async fn instructions_are_written_only_when_a_person_says_so_and_git_is_left_alone() {
-    let (folder, sink, log) = (folder(), Sink::open().await, Arc::default());
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::default();
     let here = start(site(&log, &model(&sink), folder.path(), Mode::Auto).1).await;
     let id = thread(&here).await;
     let steer = folder.path().join("notes/AGENTS.md");
@@ -322,4 +340,41 @@ async fn instructions_are_written_only_when_a_person_says_so_and_git_is_left_alo
     assert!(refused["is_error"] == true && refused["content"].as_str().unwrap().contains(".git"), "{refused}");
     let listed = does(&here, &id, "look").await;
     assert!(!listed["content"].as_str().unwrap().contains(".git"), "{listed}");
+}
+
+#[tokio::test]
+async fn a_call_is_made_with_the_arguments_that_a_person_changed() {
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::default();
+    let here = start(site(&log, &model(&sink), folder.path(), Mode::Default).1).await;
+    let id = thread(&here).await;
+    let question = asked(&here, &id, "steer").await;
+    let path = format!("/api/approvals/{}", question["approval_id"].as_str().unwrap());
+    let kind = json!({ "path": "notes/AGENTS.md", "content": "be kind" });
+    for (body, code) in [
+        (json!({ "decision": "allow", "args": { "path": 7 } }), "INVALID_INPUT"),
+        (json!({ "decision": "allow", "args": "x" }), "BAD_REQUEST"),
+        (json!({ "decision": "deny", "args": kind }), "BAD_REQUEST"),
+        (json!({ "decision": "allow_for_chat", "args": kind }), "BAD_REQUEST"),
+    ] {
+        assert_eq!(here.post(&path, body.clone()).await.problem(), (400, code.to_owned()), "{body}");
+    }
+    let (mut socket, _) = here.greeted().await;
+    let response = json!({ "type": "tool_approval_response", "approval_id": question["approval_id"] });
+    let with = |args: Value| {
+        let mut frame = response.clone();
+        (frame["decision"], frame["args"]) = (json!("allow"), args);
+        frame
+    };
+    socket.say(with(json!({ "path": 7 }))).await;
+    assert_eq!(socket.first("error").await["code"], "INVALID_INPUT");
+    socket.say(with(kind)).await;
+    assert_eq!(socket.first("tool_approval_ack").await["status"], "APPLIED");
+    quiet(&here, &id).await;
+    let written = std::fs::read_to_string(folder.path().join("notes/AGENTS.md")).unwrap();
+    assert_eq!(written, "be kind");
+    let rows = messages(&here, &id).await;
+    let told = rows.iter().rfind(|row| row["role"] == "tool").unwrap()["content"].as_str().unwrap();
+    assert!(told.starts_with("[the user changed the arguments of this call to"), "{told}");
 }

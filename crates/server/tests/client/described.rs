@@ -51,7 +51,7 @@ pub(crate) fn check_answer(head: &str, sent: &[u8], answer: &Answer) {
     let Some(operation) = operation(head) else {
         // Everything else is a page of the web UI.
         assert!(
-            answer.status >= 400 || !head.contains(" /api/") || head.starts_with("OPTIONS"),
+            answer.status >= 400 || !(head.contains(" /api/") || head.contains(" /v1/")) || head.starts_with("OPTIONS"),
             "nobody described {head}: {answer:?}"
         );
         return;
@@ -69,9 +69,18 @@ pub(crate) fn check_answer(head: &str, sent: &[u8], answer: &Answer) {
         assert!(answer.body.is_empty() || answer.status == 101, "{head}: a body nobody described: {answer:?}");
         return;
     };
-    let content = contents.get(kind).unwrap_or_else(|| panic!("{head}: {status} is described without {kind:?}"));
+    let range = format!("{}/*", kind.split('/').next().unwrap_or_default());
+    let content = contents
+        .get(kind)
+        .or_else(|| contents.get(&range))
+        .unwrap_or_else(|| panic!("{head}: {status} is described without {kind:?}"));
     match kind {
+        "text/event-stream" if ["/v1/", "/mcp", "/a2a"].iter().any(|path| operation.path.starts_with(path)) => {
+            chunks(&answer.body);
+        }
         "text/event-stream" => events(&answer.body),
+        // A file is served as it was sent, whatever it is.
+        "application/json" if operation.path == "/api/attachments/{id}" && answer.status == 200 => {}
         "application/json" | "application/problem+json" => {
             assert_fits(&OPENAPI, &content["schema"], &answer.json(), head);
             check_code(&operation, &status, answer);
@@ -79,8 +88,16 @@ pub(crate) fn check_answer(head: &str, sent: &[u8], answer: &Answer) {
         }
         _ => {}
     }
-    if answer.status < 300 && !matches!(sent, b"" | b"{}") {
-        let body = &operation.described["requestBody"]["content"]["application/json"]["schema"];
+    // Over JSON-RPC what is refused is answered with 200 too.
+    if answer.status < 300 && operation.path != "/a2a" && !matches!(sent, b"" | b"{}") {
+        let typed = head.lines().find_map(|line| line.strip_prefix("Content-Type: ")).unwrap_or("application/json");
+        let kind = typed.split(';').next().unwrap();
+        let contents = &operation.described["requestBody"]["content"];
+        let range = format!("{}/*", kind.split('/').next().unwrap());
+        let body = &contents.get(kind).unwrap_or(&contents[range.as_str()])["schema"];
+        if body["format"] == "binary" {
+            return;
+        }
         assert!(body.is_object(), "{head}: a body was taken that nobody described");
         assert_fits(&OPENAPI, body, &serde_json::from_slice(sent).unwrap(), head);
     }
@@ -112,6 +129,12 @@ fn events(body: &str) {
     data.for_each(|text| check_frame(&serde_json::from_str(text).unwrap()));
 }
 
+/// Events of a protocol of others, which are described by them.
+fn chunks(body: &str) {
+    let data = body.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| *data != "[DONE]");
+    data.for_each(|text| assert!(serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object()), "{text}"));
+}
+
 fn operation(head: &str) -> Option<Operation> {
     let mut words = head.split(' ');
     let method = words.next()?.to_lowercase();
@@ -122,13 +145,14 @@ fn operation(head: &str) -> Option<Operation> {
     Some(Operation { described: methods.get(&method)?, path, method })
 }
 
-/// Whether a described path, with its variables, is this one.
+/// Returns whether a described path, with its variables, is this one.
 fn leads_to(described: &str, path: &str) -> bool {
-    let (one, other): (Vec<&str>, Vec<&str>) = (described.split('/').collect(), path.split('/').collect());
+    let one: Vec<&str> = described.split('/').collect();
+    let other: Vec<&str> = path.split('/').collect();
     one.len() == other.len() && one.iter().zip(&other).all(|(one, other)| one.starts_with('{') || one == other)
 }
 
-/// What is said about a status: its own description, or that of its kind.
+/// Returns the description of a status, or that of its class.
 fn response(operation: &Operation, status: u16) -> (String, &'static Value) {
     let responses = operation.described["responses"].as_object().unwrap();
     let names = [status.to_string(), format!("{}XX", status / 100)];
@@ -148,7 +172,7 @@ fn assert_fits(document: &Value, schema: &Value, value: &Value, about: &str) {
     assert!(wrong.is_empty(), "{about} does not fit {schema}:\n{}\n{value:#}", wrong.join("\n"));
 }
 
-/// The schema with everything its references can mean.
+/// Returns the validator of a schema, with the definitions that it refers to.
 fn validator(document: &Value, schema: &Value) -> Arc<Validator> {
     let mut validators = VALIDATORS.lock().unwrap();
     let known = validators.entry(schema.to_string());

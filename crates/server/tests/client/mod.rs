@@ -25,7 +25,7 @@ use consort_server::ws::Sockets;
 use consort_server::{Server, Terms};
 use consort_tools::{Calculator, ScriptedTool, Tool, Toolbox};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -42,6 +42,9 @@ impl Drop for Here {
         self.task.abort();
     }
 }
+
+/// A stream of events.
+pub(crate) struct Following(Lines<BufReader<TcpStream>>);
 
 /// An answer.
 #[derive(Debug)]
@@ -64,6 +67,14 @@ impl Answer {
     /// Status and code of a problem, which must be a whole one.
     pub(crate) fn problem(&self) -> (u16, String) {
         let body = self.json();
+        if let Some(code) = body["error"]["code"].as_str() {
+            // OpenAI's form, which only its paths have.
+            return (self.status, code.to_owned());
+        }
+        if let Some(reason) = body["error"].get("data").or(body["error"].get("details")) {
+            // The form of the A2A protocol, which only its paths have.
+            return (self.status, reason[0]["reason"].as_str().unwrap().to_owned());
+        }
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         assert_eq!(body["status"], self.status);
         assert_eq!(body["requestId"].as_str(), self.header("x-request-id"));
@@ -78,17 +89,17 @@ pub(crate) fn task(name: &str) -> Draft {
     Draft { name: Some(name.to_owned()), description: format!("Do {name} about {{topic}}"), ..Draft::default() }
 }
 
-/// An engine with two models and two tools, and nothing stored.
+/// Creates an engine with two models and two tools, and nothing stored.
 pub(crate) fn engine(model: ScriptedModel, capacity: Capacity) -> Engine {
     engine_over(Arc::default(), model, capacity)
 }
 
-/// The same over what is stored.
+/// Creates the same engine over a log.
 pub(crate) fn engine_over(log: Arc<MemoryLog>, model: ScriptedModel, capacity: Capacity) -> Engine {
     engine_with(log, model, ScriptedTool::new("broken").fails("no such shelf"), capacity)
 }
 
-/// The same with this tool beside the calculator.
+/// Creates the same engine with this tool beside the calculator.
 pub(crate) fn engine_with(log: Arc<MemoryLog>, model: ScriptedModel, tool: impl Tool, capacity: Capacity) -> Engine {
     let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), model.clone()).unwrap();
     let models = models.with(ModelInfo::new("spare", "scripted"), model).unwrap();
@@ -98,7 +109,7 @@ pub(crate) fn engine_with(log: Arc<MemoryLog>, model: ScriptedModel, tool: impl 
     Engine::limited(seams, Pools { runs, ..Pools::default() })
 }
 
-/// A network without peers.
+/// Creates a network without peers.
 pub(crate) fn network() -> Network {
     Network::new(Options::new("test"), Arc::new(WebSockets))
 }
@@ -120,13 +131,17 @@ pub(crate) fn server(engine: Engine, tasks: Vec<Draft>) -> Server {
 }
 
 pub(crate) async fn start(server: Server) -> Here {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    start_on(TcpListener::bind("127.0.0.1:0").await.unwrap(), server)
+}
+
+/// Starts a server where a listener was bound before.
+pub(crate) fn start_on(listener: TcpListener, server: Server) -> Here {
     let address = listener.local_addr().unwrap();
     let task = tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
     Here { address, task }
 }
 
-/// The same on terms that change.
+/// Starts a server on terms that change.
 pub(crate) async fn start_as(server: Server, terms: Terms) -> Here {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -149,7 +164,7 @@ impl Here {
         socket.write_all(sent).await.unwrap();
         let mut bytes = Vec::new();
         socket.read_to_end(&mut bytes).await.unwrap();
-        let text = String::from_utf8(bytes).unwrap();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let body = if head.contains("transfer-encoding: chunked") { dechunked(body) } else { body.to_owned() };
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -158,19 +173,22 @@ impl Here {
         answer
     }
 
-    /// The first events of a stream that stays open.
+    /// Returns the first events of a stream that stays open.
     pub(crate) async fn first_events(&self, path: &str, count: usize) -> Vec<Value> {
+        let mut following = self.following(path).await;
+        let mut events = Vec::new();
+        while events.len() < count {
+            events.push(following.next().await);
+        }
+        events
+    }
+
+    /// Opens a stream of events that stays open.
+    pub(crate) async fn following(&self, path: &str) -> Following {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
         socket.write_all(head.as_bytes()).await.unwrap();
-        let mut lines = tokio::io::BufReader::new(socket).lines();
-        let mut events = Vec::new();
-        while events.len() < count {
-            let line = lines.next_line().await.unwrap().expect("the stream ended");
-            events.extend(line.strip_prefix("data: ").map(|text| serde_json::from_str(text).unwrap()));
-            events.iter().for_each(described::check_frame);
-        }
-        events
+        Following(BufReader::new(socket).lines())
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -184,6 +202,20 @@ impl Here {
     pub(crate) async fn post_with(&self, path: &str, header: &str, body: Value) -> Answer {
         let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{header}");
         self.send(&head, body.to_string().as_bytes()).await
+    }
+}
+
+impl Following {
+    /// Returns the next event.
+    pub(crate) async fn next(&mut self) -> Value {
+        loop {
+            let line = self.0.next_line().await.unwrap().expect("the stream ended");
+            if let Some(text) = line.strip_prefix("data: ") {
+                let event = serde_json::from_str(text).unwrap();
+                described::check_frame(&event);
+                return event;
+            }
+        }
     }
 }
 

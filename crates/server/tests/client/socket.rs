@@ -14,7 +14,7 @@ use super::described::check_frame;
 /// An open socket.
 pub(crate) struct Socket(pub(crate) WebSocketStream<TcpStream>);
 
-/// What can come.
+/// Something that a socket receives.
 #[derive(Debug)]
 pub(crate) enum Got {
     Frame(Value),
@@ -22,12 +22,12 @@ pub(crate) enum Got {
 }
 
 impl Here {
-    /// A socket that has heard nothing yet.
+    /// Creates a socket that has heard nothing yet.
     pub(crate) async fn socket(&self) -> Socket {
         self.try_socket(&[]).await.unwrap()
     }
 
-    /// A socket that has heard `hello`.
+    /// Opens a socket and reads `hello`.
     pub(crate) async fn greeted(&self) -> (Socket, Value) {
         let mut socket = self.socket().await;
         let hello = socket.frame().await;
@@ -35,7 +35,7 @@ impl Here {
         (socket, hello)
     }
 
-    /// A socket opened with these headers, or the status of the refusal.
+    /// Creates a socket opened with these headers, or the status of the refusal.
     pub(crate) async fn try_socket(&self, headers: &[(&str, &str)]) -> Result<Socket, u16> {
         let mut request = format!("ws://{}/ws", self.address).into_client_request().unwrap();
         for (name, value) in headers {
@@ -59,7 +59,7 @@ impl Socket {
         self.0.send(Message::text(text)).await.unwrap();
     }
 
-    /// What comes next.
+    /// Returns the next thing that the socket receives.
     pub(crate) async fn got(&mut self) -> Got {
         loop {
             match self.0.next().await {
@@ -77,7 +77,7 @@ impl Socket {
         }
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     pub(crate) async fn frame(&mut self) -> Value {
         match self.got().await {
             Got::Frame(frame) => frame,
@@ -94,7 +94,7 @@ impl Socket {
         frames
     }
 
-    /// The first frame of a type.
+    /// Returns the first frame of a type.
     pub(crate) async fn first(&mut self, kind: &str) -> Value {
         self.until(kind).await.pop().unwrap()
     }
@@ -105,7 +105,7 @@ impl Socket {
         self.frame().await
     }
 
-    /// Every frame that has been sent to this client by now.
+    /// Returns every frame that has been sent to this client by now.
     pub(crate) async fn drained(&mut self) -> Vec<Value> {
         self.say_text(r#"{"type":"ping"}"#).await;
         let mut frames = self.until("pong").await;
@@ -113,7 +113,7 @@ impl Socket {
         frames
     }
 
-    /// Code and reason of the close, whatever comes before.
+    /// Reads until the socket is closed; returns code and reason.
     pub(crate) async fn closed(&mut self) -> (u16, String) {
         loop {
             if let Got::Closed(code, reason) = self.got().await {

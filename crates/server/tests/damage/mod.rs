@@ -44,7 +44,7 @@ struct Harm {
 const RECORDS: Harm = Harm { sql: "", records: true, row: false };
 const ROW: Harm = Harm { sql: "", records: false, row: false };
 
-/// Everything a disk, or somebody with an editor, can do to a stream.
+/// Returns every kind of damage that a disk, or a person with an editor, can do to a stream.
 fn harms() -> Vec<Harm> {
     vec![
         Harm { sql: "UPDATE records SET body = '{' WHERE stream = ?1", ..RECORDS },
@@ -68,11 +68,11 @@ fn model() -> ScriptedModel {
     ScriptedModel::new().when(hangs, Line::new().hangs()).otherwise(Line::new().says("done"))
 }
 
-/// A server over a file, opened as a process opens it.
+/// Opens a server over a file, as a process does.
 async fn open(path: &Path) -> (Here, Engine, Arc<SqliteLog>) {
     let log = Arc::new(SqliteLog::open(path).unwrap());
     let mut seams = engine_over(Arc::default(), model(), Capacity::UNLIMITED).seams().clone();
-    seams.log = log.clone();
+    seams = seams.over(log.clone());
     let engine = Engine::new(seams);
     let server = of(&engine);
     server.opening().await.unwrap();
@@ -92,7 +92,7 @@ fn work_for_a_peer(server: &Server) -> Compiled {
     compiled
 }
 
-/// A run that waits for its review.
+/// Starts a run that waits for its review; returns its id.
 async fn waiting(here: &Here) -> String {
     let run = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await.json()["runId"].clone();
     let run = run.as_str().unwrap().to_owned();
@@ -114,7 +114,7 @@ async fn thread(here: &Here, content: &str) -> String {
     id
 }
 
-/// A file with streams of every kind.
+/// Creates a file with streams of every kind.
 async fn seed(folder: &Path) -> PathBuf {
     let (here, engine, log) = open(&folder.join("first.db")).await;
     completed(&here).await;
@@ -147,7 +147,7 @@ fn streams(path: &Path) -> Vec<(i64, Stream)> {
     all.query_map([], stream).unwrap().map(Result::unwrap).collect()
 }
 
-/// What a server says about everything there is.
+/// Everything that a server lists.
 struct Told {
     lists: BTreeMap<&'static str, Vec<Value>>,
 }
@@ -173,12 +173,12 @@ impl Told {
         Told { lists }
     }
 
-    /// How many there are of each.
+    /// Returns the number of rows of each list.
     fn counts(&self) -> Vec<usize> {
         self.lists.values().map(Vec::len).collect()
     }
 
-    /// Where it is listed, and how.
+    /// Returns the list that it is in, and its row.
     fn find(&self, id: &str) -> Option<(&'static str, &Value)> {
         LISTS.into_iter().find_map(|(path, _, key)| {
             let found = self.lists[path].iter().find(|listed| listed[key] == id);
@@ -199,7 +199,7 @@ async fn delete(here: &Here, path: &str) -> Answer {
     here.send(&format!("DELETE {path} HTTP/1.1\r\nHost: localhost"), b"").await
 }
 
-/// What a stream is called over HTTP: of a turn its thread.
+/// Returns the id of a stream over HTTP; for a turn that of its thread.
 fn public(told: &Told, stream: &Stream) -> Option<String> {
     match stream.kind.as_str() {
         "turn" => told.find(&stream.name).map(|(_, turn)| turn["threadId"].as_str().unwrap().to_owned()),
@@ -209,7 +209,7 @@ fn public(told: &Told, stream: &Stream) -> Option<String> {
     }
 }
 
-/// The same seven lists, a socket, reviews and everything else a server does.
+/// Checks everything else: the same seven lists, a socket, reviews.
 async fn check_the_rest(here: &Here, seeded: &Told, stream: &Stream) {
     let told = Told::by(here).await;
     assert_eq!(told.counts(), seeded.counts());
@@ -249,7 +249,7 @@ async fn check_the_rest(here: &Here, seeded: &Told, stream: &Stream) {
     assert!(repeated.status < 500, "{repeated:?}");
 }
 
-/// What can be read of the stream itself is told, and it can be got rid of.
+/// Checks that the readable part of the stream itself is shown, and that it can be deleted.
 async fn check_it(here: &Here, seeded: &Told, stream: &Stream, harm: Harm) {
     let Some(id) = public(seeded, stream) else { return };
     let told = Told::by(here).await;
@@ -285,7 +285,7 @@ async fn check_it(here: &Here, seeded: &Told, stream: &Stream, harm: Harm) {
     }
     let gone = delete(here, &format!("{place}/{id}")).await;
     let is_stopped = place == "/api/runs" && !stream.ended && !harm.records;
-    assert_eq!(gone.status, if is_stopped { 200 } else { 204 }, "{gone:?}");
+    assert_eq!(gone.status, if is_stopped { 200 } else { 204 }, "{stream:?} {harm:?}: {gone:?}");
     assert!(is_stopped || Told::by(here).await.find(&id).is_none());
 }
 
@@ -311,7 +311,9 @@ async fn whatever_is_damaged_is_listed_as_such_can_be_deleted_and_is_in_nobody_e
         chosen.insert((&found.1.kind, found.1.ended), found);
     }
     let cases = chosen.into_values().enumerate().map(|(case, (number, stream))| {
-        let (whole, seeded, folder) = (&whole, &seeded, folder.path());
+        let whole = &whole;
+        let seeded = &seeded;
+        let folder = folder.path();
         async move {
             // Names are listed by this word of theirs, so one that is lost is not.
             let status = (stream.kind != "memory").then_some(STATUS);

@@ -21,11 +21,13 @@ async fn submitted(here: &Here) -> String {
 
 #[tokio::test]
 async fn what_is_under_way_ends_nothing_new_begins_and_the_rest_goes_on_later() {
-    let (log, gate) = (Arc::new(MemoryLog::default()), Arc::new(Notify::new()));
+    let log = Arc::new(MemoryLog::default());
+    let gate = Arc::new(Notify::new());
     let model = ScriptedModel::new().at("1.0", Line::new().waits(&gate).says("first")).says("2.0", "second");
     let capacity = Capacity { running: 1, queued: 1 };
     let here = start(server(engine_over(log.clone(), model.clone(), capacity), vec![task("a"), task("b")])).await;
-    let (run, queued) = (submitted(&here).await, submitted(&here).await);
+    let run = submitted(&here).await;
+    let queued = submitted(&here).await;
     model.until(What::Asked, "1.0").await;
     let told = here.post(DRAIN, json!({})).await;
     assert_eq!((told.status, told.json()), (200, json!({ "status": "DRAINING" })));
@@ -57,6 +59,18 @@ async fn what_is_under_way_ends_nothing_new_begins_and_the_rest_goes_on_later() 
     let mine = |entry: &&Entry| entry.what == What::Asked && entry.place == "1.0" && *entry.ask.run == run;
     assert_eq!(model.entries().iter().filter(mine).count(), 1, "what was answered is not asked again");
     assert_eq!(here.get(&format!("/api/runs/{queued}")).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_stream_of_a_server_that_stops_ends_with_the_request_to_connect_again() {
+    let model = ScriptedModel::new().at("1.0", Line::new().hangs());
+    let mut hasty = server(engine_over(Arc::new(MemoryLog::default()), model, Capacity::UNLIMITED), vec![task("a")]);
+    hasty.drain_timeout = Duration::from_secs(1);
+    let here = start(hasty).await;
+    let events = format!("/api/runs/{}/events", submitted(&here).await);
+    let (streamed, _) = tokio::join!(here.get(&events), here.post(DRAIN, json!({})));
+    assert!(streamed.body.ends_with(": reconnect\n\n"), "{}", streamed.body);
+    here.ended().await;
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ fn careful() -> Draft {
     Draft { review: Some(ReviewRule::Required), ..task("a") }
 }
 
-/// A server whose tool `slow` waits for the gate.
+/// Creates a server whose tool `slow` waits for the gate.
 fn with_slow(log: &Arc<MemoryLog>, tool: &ScriptedTool) -> Server {
     let mut seams = engine_over(log.clone(), says("x"), Capacity::UNLIMITED).seams().clone();
     seams.tools = seams.tools.with(tool.clone()).unwrap();
@@ -93,7 +93,8 @@ async fn a_run_is_found_again_by_its_key_however_the_answer_is_wanted_and_whatev
 
 #[tokio::test]
 async fn only_the_same_key_waits_and_who_hangs_up_still_gets_it_done_once() {
-    let (log, gate) = (Arc::default(), Arc::new(Notify::new()));
+    let log = Arc::default();
+    let gate = Arc::new(Notify::new());
     let tool = ScriptedTool::new("slow").answers("made").waits(&gate);
     let here = start(with_slow(&log, &tool)).await;
     let mut socket = TcpStream::connect(here.address).await.unwrap();
@@ -183,15 +184,15 @@ impl Log for Hesitant {
         self.log.erase(streams)
     }
 
-    fn commits(&self) -> watch::Receiver<u64> {
-        self.log.commits()
+    fn news(&self, stream: &str) -> watch::Receiver<u64> {
+        self.log.news(stream)
     }
 }
 
-/// A server over a log that hesitates, with room for all runs.
+/// Starts a server over a slow log, with room for all runs.
 async fn hesitant() -> (Here, Engine) {
     let mut seams = engine_over(Arc::default(), says("x"), Capacity::UNLIMITED).seams().clone();
-    seams.log = Arc::new(Hesitant::default());
+    seams = seams.over(Arc::new(Hesitant::default()));
     let engine = Engine::new(seams);
     (start(server(engine.clone(), vec![task("a")])).await, engine)
 }
@@ -219,7 +220,8 @@ async fn requests_with_the_same_key_sent_at_the_same_moment_are_answered_alike()
     for round in 0..15 {
         let keys = (0..8).map(|n| format!("Idempotency-Key: k-{round}-{n}"));
         let all = join_all(keys.map(|key| {
-            let (here, body) = (&here, &body);
+            let here = &here;
+            let body = &body;
             async move { thrice(here, "/api/runs", &key, body).await }
         }));
         let all = all.await;

@@ -1,4 +1,4 @@
-//! What whoever looks after a server relies on.
+//! Tests the endpoints that the operator of a server relies on.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::client::{engine, server, start, start_as, task};
 
-/// The value of a series, which must be there.
+/// Returns the value of a series, which must be there.
 fn value(text: &str, series: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {series} in {text}")).parse().unwrap()
@@ -136,7 +136,8 @@ async fn nobody_is_waited_for_who_announces_more_than_is_taken() {
 #[tokio::test]
 async fn while_runs_are_picked_up_the_server_is_alive_and_not_ready() {
     let server = server(engine(ScriptedModel::new(), Capacity::UNLIMITED), vec![task("a")]);
-    let ((_same, access), (starting, started)) = (watch::channel(server.access.clone()), watch::channel(false));
+    let (_same, access) = watch::channel(server.access.clone());
+    let (starting, started) = watch::channel(false);
     let here = start_as(server, Terms { access, started }).await;
     let state = async |path: &str| {
         let answer = here.get(path).await;

@@ -1,4 +1,4 @@
-//! What came out of a run, wherever it is asked for.
+//! Tests the output of a run, in every place where it can be read.
 
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Here, engine, server, start, task};
 
-/// What a run of this request put out: in its detail over HTTP and over the
-/// socket, and in its result.
+/// Runs a request and returns its output: from the run's detail over HTTP and over the socket, and from its result.
 async fn outputs(here: &Here, body: Value) -> [Value; 3] {
     let detail = here.post_with("/api/runs", "Prefer: wait=30", body).await.json();
     let run = detail["runId"].as_str().unwrap_or_else(|| panic!("{detail}"));

@@ -10,7 +10,8 @@ use crate::client::{Here, Socket, start};
 /// Codes and words for things that are missing.
 const MISSING: [&str; 4] = ["RUN_NOT_FOUND", "REVIEW_NOT_FOUND", "THREAD_NOT_FOUND", "NOT_FOUND"];
 
-/// The frames that a client can send, with what a key must allow and whose things they are about.
+/// Returns the frames that a client can send, with the scope that a key must have and the ownership of the things they
+/// are about.
 fn kinds() -> Vec<(String, String, String)> {
     let frames: Value = serde_json::from_str(include_str!("../../../../schemas/frames.json")).unwrap();
     let defined = frames["$defs"].as_object().unwrap().iter();
@@ -68,21 +69,22 @@ fn examples(kind: &str, Things { run, review, thread }: &Things) -> Vec<(Value, 
 const ABOUT_A_THREAD: [&str; 6] =
     ["chat_message", "chat_subscribe", "set_permission_mode", "chat_stop", "chat_continue", "tool_result"];
 
-/// Everything that a client hears until what it said has been answered.
+/// Sends a frame; returns everything that the client receives until it has been answered.
 async fn told(socket: &mut Socket, kind: &str, mut frame: Value) -> Vec<Value> {
     frame["type"] = json!(kind);
     socket.say(frame).await;
     socket.drained().await
 }
 
-/// The codes and words of answers.
+/// Returns the codes and words of answers.
 fn words(frames: &[Value]) -> Vec<&str> {
     let word = |name: &'static str| frames.iter().filter_map(move |frame| frame[name].as_str());
     word("code").chain(word("error")).chain(word("status")).collect()
 }
 
 async fn things(here: &Here) -> Things {
-    let ((run, review), thread) = (begun(here, &first()).await, thread(here, &first()).await);
+    let (run, review) = begun(here, &first()).await;
+    let thread = thread(here, &first()).await;
     Things { run, review, thread }
 }
 

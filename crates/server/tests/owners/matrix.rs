@@ -11,7 +11,7 @@ use crate::client::{Answer, Here, start};
 /// Operations that are not asked here: one ends the server, the other is what `frames` is about.
 const ELSEWHERE: [&str; 2] = ["drain", "socket"];
 
-/// What is asked, and what shows that it was seen.
+/// A request, and the sign by which its answer shows that the thing was seen.
 enum Asked {
     /// A thing by its name, which is missing for those who do not see it.
     Named(String),
@@ -40,7 +40,7 @@ struct Operation {
     needs_body: bool,
 }
 
-/// The operations that need a key; each must say whose things it is about.
+/// Returns the operations that need a key; each must say whose things it is about.
 fn operations() -> Vec<Operation> {
     let openapi: Value = serde_json::from_str(include_str!("../../../../openapi.json")).unwrap();
     let mut operations = Vec::new();
@@ -67,20 +67,30 @@ fn operations() -> Vec<Operation> {
     operations
 }
 
-/// The body of a request that can be met.
+/// Returns the body of a request that can be met.
 fn body(operation: &Operation, name: &str) -> Value {
     match operation.id.as_str() {
         "submitRun" | "runWorkflow" => json!({ "inputs": { "topic": "x" } }),
         "switchModel" => json!({ "model": "spare" }),
+        "raiseBudget" => json!({ "maxTotalTokens": 1_000_000 }),
         "injectDirective" => json!({ "content": "go on" }),
         "decideReview" => json!({ "decision": "CONTINUE" }),
         "answerApproval" => json!({ "decision": "deny" }),
         "changeThread" => json!({ "title": "t" }),
         "say" => json!({ "content": "hello" }),
+        "createChatCompletion" => json!({ "model": "consort", "messages": [{ "role": "user", "content": "hi" }] }),
+        "createResponse" => json!({ "model": "consort", "input": "hi" }),
+        "createAttachment" => json!({ "any": "file" }),
+        "mcp" => json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
+        "a2a" => json!({ "jsonrpc": "2.0", "id": 1, "method": "ListTasks" }),
+        "a2aSend" | "a2aStream" => json!({ "message": { "messageId": name, "role": "ROLE_USER", "parts": [] } }),
+        "a2aCreatePush" => json!({ "url": "https://example.com" }),
         "createCollection" => json!({ "name": name }),
-        "addDocument" => json!({ "title": "t", "content": "c" }),
+        "addDocument" | "replaceDocument" => json!({ "title": "t", "content": "c" }),
         "invokeTool" => json!({ "input": "6 * 7" }),
         "createWorkflow" | "saveWorkflow" => workflow(),
+        "createSchedule" => schedule(name),
+        "changeSchedule" => json!({ "every": "2h" }),
         id => {
             assert!(!operation.needs_body, "say here what {id} is asked with");
             Value::Null
@@ -92,7 +102,11 @@ fn workflow() -> Value {
     json!({ "name": "w", "tasks": [{ "name": "one", "description": "Do it" }] })
 }
 
-/// A new thing of the owner `a`, or of everybody, for one question.
+fn schedule(name: &str) -> Value {
+    json!({ "name": name, "every": "1h", "inputs": { "topic": "x" } })
+}
+
+/// Creates a new thing of the owner `a`, or a shared one, for one request.
 async fn prepare(here: &Here, operation: &Operation, name: &str) -> Asked {
     let Operation { id, method, path, whose, .. } = operation;
     let place = |name: &str, value: &str| path.replace(name, value).replace("{grant}", "none");
@@ -102,6 +116,21 @@ async fn prepare(here: &Here, operation: &Operation, name: &str) -> Asked {
         ("runs", "/api/reviews") => Asked::Listed(path.clone(), begun(here, &first()).await.1),
         ("runs", "/api/files") => Asked::Listed(path.clone(), traced(here).await),
         ("runs", "/api/file") => Asked::Named(format!("{path}?name={}.trace.json", traced(here).await)),
+        ("runs", "/api/schedules") if method == "POST" => Asked::Anything(path.clone()),
+        ("runs", _) if path.starts_with("/api/schedules") => {
+            post(here, &first(), "/api/schedules", schedule(name)).await;
+            if path.contains('{') {
+                Asked::Named(place("{name}", name))
+            } else {
+                Asked::Listed(path.clone(), name.to_owned())
+            }
+        }
+        ("runs", "/api/attachments") => Asked::Anything(path.clone()),
+        ("runs", "/api/attachments/{id}") => {
+            let file = post(here, &first(), "/api/attachments", json!({ "any": "file" })).await.json();
+            Asked::Named(place("{id}", file["id"].as_str().unwrap()))
+        }
+        ("runs", "/api/search") => Asked::Listed(format!("{path}?q=x"), begun(here, &first()).await.0),
         ("runs", _) if path.starts_with("/api/runs/{id}") => {
             Asked::Named(place("{id}", &begun(here, &first()).await.0))
         }
@@ -114,6 +143,8 @@ async fn prepare(here: &Here, operation: &Operation, name: &str) -> Asked {
         }
         ("key", _) if !path.contains('{') => Asked::Anything(path.clone()),
         ("key", "/api/approvals/{id}" | "/api/facts/{id}") => Asked::Anything(place("{id}", "none")),
+        // Its own tests ask for the tasks of others.
+        ("key", _) if path.starts_with("/a2a/") => Asked::Anything(place("{id}", "none").replace("{config}", "none")),
         (_, _) if path.starts_with("/api/workflows/{id}") => {
             let saved = post(here, &first(), "/api/workflows", workflow()).await.json();
             let path = place("{id}", saved["id"].as_str().unwrap()).replace("{version}", "1");
@@ -121,8 +152,11 @@ async fn prepare(here: &Here, operation: &Operation, name: &str) -> Asked {
         }
         ("shared", _) if path.contains("/collections/{name}") => {
             post(here, &first(), "/api/collections", json!({ "name": name })).await;
-            Asked::Anything(place("{name}", name) + "?q=c")
+            let document = json!({ "title": "t", "content": "c" });
+            post(here, &first(), &format!("/api/collections/{name}/documents"), document).await;
+            Asked::Anything(place("{name}", name).replace("{id}", "1") + "?q=c")
         }
+        ("shared", "/api/deliveries/{id}/redeliver") => Asked::Anything(place("{id}", "none")),
         ("shared", _) => Asked::Anything(
             place("{name}", "calculator").replace("{scope}", "none").replace("{key}", "none") + "?path=none",
         ),
@@ -130,7 +164,7 @@ async fn prepare(here: &Here, operation: &Operation, name: &str) -> Asked {
     }
 }
 
-/// The id of an execution of `a` that has left its files.
+/// Returns the id of an execution of `a` that has left its files.
 async fn traced(here: &Here) -> String {
     let (run, _) = begun(here, &first()).await;
     let id = get(here, &first(), &format!("/api/runs/{run}")).await.json()["ensembleId"].as_str().unwrap().to_owned();

@@ -1,8 +1,9 @@
-//! Whose runs are whose: what the key of another owner gets of a run, over HTTP and sockets.
+//! Tests the ownership of runs: the parts of a run that the key of another owner gets, over HTTP and sockets.
 
 mod frames;
 mod matrix;
 mod peers;
+mod permissions;
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use crate::client::{Answer, Here, Socket, engine, server, start, task};
 use crate::says;
 
-/// What a key has to do with a run of the owner `a`.
+/// The relation of a key to a run of the owner `a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     /// It is a key of the same owner.
@@ -39,18 +40,18 @@ impl Side {
         }
     }
 
-    /// Whether a key of this scope sees a run of `a`: `admin` sees all runs.
+    /// Returns whether a key of this scope sees a run of `a`: `admin` sees all runs.
     fn sees(self, scope: Scope) -> bool {
         self != Side::Foreign || scope == Scope::Admin
     }
 
-    /// The key of this side with this scope, which is its own secret.
+    /// Returns the key of this side with this scope, which is its own secret.
     fn key(self, scope: Scope) -> String {
         format!("{self:?}-{}", scope.word())
     }
 }
 
-/// The key that begins the runs and threads others ask for.
+/// Returns the key that begins the runs and threads others ask for.
 fn first() -> String {
     Side::Own.key(Scope::Run)
 }
@@ -64,7 +65,7 @@ fn keys() -> Vec<Key> {
     Side::EACH.into_iter().flat_map(|side| Scope::ALL.map(|scope| key(side, scope))).collect()
 }
 
-/// A server whose runs wait for a person, with a key of each scope on each side.
+/// Creates a server whose runs wait for a person, with a key of each scope on each side.
 fn guarded() -> Server {
     let careful = Draft { review: Some(ReviewRule::Required), ..task("a") };
     let mut guarded = server(engine(says("x"), Capacity::UNLIMITED), vec![careful]);
@@ -72,7 +73,7 @@ fn guarded() -> Server {
     guarded
 }
 
-/// The same, leaving traces in a folder.
+/// Creates the same server, with a folder for traces.
 fn tracing(folder: &Path) -> Server {
     let guarded = guarded();
     guarded.engine.export_to(Traces::open(folder).unwrap());
@@ -97,7 +98,7 @@ async fn post(here: &Here, key: &str, path: &str, body: Value) -> Answer {
     ask(here, key, ("POST", path), &body).await
 }
 
-/// A run of a key's owner that waits for a person, and its review.
+/// Starts a run that waits for a person, with this key; returns it with its review.
 async fn begun(here: &Here, key: &str) -> (String, String) {
     let run = post(here, key, "/api/runs", json!({ "inputs": { "topic": "x" } })).await.json();
     let run = run["runId"].as_str().unwrap_or_else(|| panic!("{run}")).to_owned();
@@ -109,13 +110,13 @@ async fn begun(here: &Here, key: &str) -> (String, String) {
     }
 }
 
-/// A thread of a key.
+/// Creates a thread of a key.
 async fn thread(here: &Here, key: &str) -> String {
     let thread = post(here, key, "/api/threads", json!({})).await.json();
     thread["id"].as_str().unwrap_or_else(|| panic!("{thread}")).to_owned()
 }
 
-/// A socket of a key, and its `hello`.
+/// Opens a socket with a key; returns it with its `hello`.
 async fn greeted(here: &Here, key: &str) -> (Socket, Value) {
     let mut socket = here.try_socket(&[("authorization", &format!("Bearer {key}"))]).await.unwrap();
     let hello = socket.frame().await;
@@ -141,9 +142,21 @@ async fn me_is_the_key_or_everything_where_there_are_none() {
 }
 
 #[tokio::test]
+async fn the_nodes_are_this_one_alone_and_told_to_admins() {
+    let here = start(guarded()).await;
+    let nodes = get(&here, &Side::Own.key(Scope::Admin), "/api/cluster").await.json();
+    let node = &nodes["nodes"][0];
+    assert_eq!(nodes["nodes"].as_array().unwrap().len(), 1);
+    assert_eq!((&node["leaseUntil"], &node["draining"], &node["runs"]), (&Value::Null, &json!(false), &json!(0)));
+    assert_eq!(get(&here, &Side::Own.key(Scope::Run), "/api/cluster").await.status, 403);
+}
+
+#[tokio::test]
 async fn lists_count_and_page_the_runs_that_are_seen() {
     let here = start(guarded()).await;
-    let (own, foreign, all) = (first(), Side::Foreign.key(Scope::Run), Side::All.key(Scope::Run));
+    let own = first();
+    let foreign = Side::Foreign.key(Scope::Run);
+    let all = Side::All.key(Scope::Run);
     for key in [&own, &foreign, &own, &foreign, &own] {
         begun(&here, key).await;
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{Side, get, greeted, keys, post};
 use crate::client::{Here, Socket, engine_with, server, start, task};
 
-/// A server whose owner `a` shares a task that waits for a person, and a tool that counts.
+/// Starts a server whose owner `a` shares a task that waits for a person, and a tool that counts.
 async fn sharing() -> (Here, ScriptedTool) {
     let count = ScriptedTool::new("count").answers("one");
     let model = ScriptedModel::new().otherwise(Line::new().says("soup"));
@@ -27,7 +27,8 @@ async fn sharing() -> (Here, ScriptedTool) {
     for name in ["one", "two"] {
         server.access.keys.push(Key::new(name, name, &[Scope::Peer]).unwrap());
     }
-    let (ensemble, catalog) = (server.ensemble.clone(), server.catalog.clone());
+    let ensemble = server.ensemble.clone();
+    let catalog = server.catalog.clone();
     let tool = catalog.tools.iter().find(|tool| tool.name == "count").unwrap().clone();
     let cook = Draft { description: "Do cook".to_owned(), review: Some(ReviewRule::Required), ..task("cook") };
     let handler = Some("count".to_owned());
@@ -61,7 +62,8 @@ async fn answered(socket: &mut Socket, mut request: Value) -> Value {
 #[tokio::test]
 async fn request_ids_and_cache_keys_are_each_keys_own() {
     let (here, count) = sharing().await;
-    let ((mut one, _), (mut two, _)) = (greeted(&here, "one").await, greeted(&here, "two").await);
+    let (mut one, _) = greeted(&here, "one").await;
+    let (mut two, _) = greeted(&here, "two").await;
     let request = json!({ "type": "tool_request", "requestId": "same", "tool": "count", "input": "x" });
     for (socket, times) in [(&mut one, 1), (&mut two, 2)] {
         assert_eq!(answered(socket, request.clone()).await["status"], "COMPLETED");
@@ -87,7 +89,8 @@ async fn request_ids_and_cache_keys_are_each_keys_own() {
 #[tokio::test]
 async fn the_owner_of_what_is_shared_sees_the_work_and_decides_and_another_key_cancels_nothing() {
     let (here, _) = sharing().await;
-    let ((mut one, _), (mut two, _)) = (greeted(&here, "one").await, greeted(&here, "two").await);
+    let (mut one, _) = greeted(&here, "one").await;
+    let (mut two, _) = greeted(&here, "two").await;
     let mut own = greeted(&here, &Side::Own.key(Scope::Review)).await.0;
     let mut foreign = greeted(&here, &Side::Foreign.key(Scope::Review)).await.0;
     one.say(json!({ "type": "task_request", "requestId": "r", "from": "x", "task": "cook" })).await;
@@ -103,7 +106,8 @@ async fn the_owner_of_what_is_shared_sees_the_work_and_decides_and_another_key_c
         (Side::All.key(Scope::Review), true),
         ("one".to_owned(), false),
     ] {
-        let (listed, (_, hello)) = (get(&here, &key, "/api/reviews").await.body, greeted(&here, &key).await);
+        let listed = get(&here, &key, "/api/reviews").await.body;
+        let (_, hello) = greeted(&here, &key).await;
         assert_eq!((listed.contains(&review), hello.to_string().contains(&review)), (sees, sees), "{key}");
     }
     let decision = json!({ "decision": "CONTINUE" });

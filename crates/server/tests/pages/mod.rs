@@ -43,6 +43,7 @@ async fn a_page_can_begin_near_the_end_of_a_run() {
     let events = here.send(&read, b"").await.json();
     assert_eq!(detail["eventCount"], json!(events["events"].as_array().unwrap().len()));
     assert_eq!(detail["limits"], json!({}));
-    let (first, last) = (&detail["tasks"][0], &detail["tasks"][1]);
+    let first = &detail["tasks"][0];
+    let last = &detail["tasks"][1];
     assert!(first["startedAt"].is_string() && last["completedAt"].is_string(), "{detail}");
 }

@@ -23,13 +23,15 @@ async fn fill(log: &SqliteLog) {
         ended_at: None,
         tags: [].into(),
         body: "{}".into(),
+        words: None,
     };
     let mut expected = 0;
     // First in large steps, then in steps so small that nothing else fits either.
     for length in [2_000, 1] {
         loop {
             let records = vec![Record { body: "x".repeat(length).into(), attachments: Vec::new() }];
-            let (stream, row) = ("junk".into(), row.clone());
+            let stream = "junk".into();
+            let row = row.clone();
             match log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await {
                 Ok(()) => expected += 1,
                 Err(Error::Full(_)) => break,
@@ -45,7 +47,7 @@ async fn without_room_a_run_says_what_it_waits_for_the_server_is_not_ready_and_d
     let options = Options { max_bytes: Some(800_000) };
     let log = Arc::new(SqliteLog::open_with(&folder.path().join("log.db"), options).unwrap());
     let mut seams = engine_over(Arc::default(), says("draft"), Capacity::UNLIMITED).seams().clone();
-    seams.log = log.clone();
+    seams = seams.over(log.clone());
     let careful = Draft { review: Some(ReviewRule::Required), ..task("a") };
     let here = start(server(Engine::new(seams), vec![careful])).await;
     let body = json!({ "inputs": { "topic": "x" } });
@@ -69,7 +71,10 @@ async fn without_room_a_run_says_what_it_waits_for_the_server_is_not_ready_and_d
         assert_eq!(listed["runs"][0]["waitingFor"], "storage", "{listed}");
         let ready = here.get("/api/health/ready").await;
         assert_eq!((ready.status, ready.json()["status"].as_str()), (503, Some("NOT_READY")));
-        assert!(ready.json()["reason"].as_str().unwrap().starts_with("no room to store anything: "), "{ready:?}");
+        assert!(
+            ready.json()["reason"].as_str().unwrap().starts_with("nothing can be stored: no room left: "),
+            "{ready:?}"
+        );
         assert!(here.get("/metrics").await.body.contains("consort_storage_full 1\n"));
         assert_eq!(here.post("/api/runs", body.clone()).await.problem(), (503, "STORAGE_UNAVAILABLE".to_owned()));
         let cancel = format!("/api/runs/{}/cancel", runs[1]);

@@ -22,7 +22,7 @@ async fn submitted(here: &Here, body: Value) -> String {
     run["runId"].as_str().unwrap_or_else(|| panic!("{run}")).to_owned()
 }
 
-/// The review that a run waits for.
+/// Returns the review that a run waits for.
 async fn asked(here: &Here, run: &str) -> Value {
     loop {
         let mut reviews = here.get(&format!("/api/reviews?runId={run}")).await.json();
@@ -57,7 +57,7 @@ async fn a_required_review_waits_unless_the_request_says_what_silence_means() {
     assert!(message.contains("options.onTimeout") && message.contains("CONTINUE, EXIT_EARLY, FAIL"), "{message}");
 }
 
-/// Answers at once, except about `slow`, where it is silent.
+/// Creates a model that answers at once, except about `slow`, where it is silent.
 fn model() -> ScriptedModel {
     let is_slow = |message: &Message| matches!(message, Message::User { text } if text.as_str().contains("about slow"));
     let silent = move |ask: &consort_models::Ask| ask.messages.iter().any(is_slow);
@@ -66,7 +66,8 @@ fn model() -> ScriptedModel {
 
 #[tokio::test]
 async fn a_run_that_waits_for_a_person_leaves_its_slot_and_queues_for_one_when_it_goes_on() {
-    let (log, small) = (Arc::new(MemoryLog::default()), Capacity { running: 1, queued: 0 });
+    let log = Arc::new(MemoryLog::default());
+    let small = Capacity { running: 1, queued: 0 };
     let first = engine_over(log.clone(), model(), small);
     let here = start(server(first.clone(), vec![careful()])).await;
     let waiting = submitted(&here, json!({ "inputs": { "topic": "x" } })).await;

@@ -1,4 +1,4 @@
-//! What is left of a run for reading, over HTTP and in a folder.
+//! Tests the traces of a run, over HTTP and in a folder.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ async fn here(folder: Option<&std::path::Path>) -> Here {
     start(server(engine, vec![Draft { tools: vec!["look".to_owned()], ..task("a") }, task("b")])).await
 }
 
-/// A run that captures this much, and its trace.
+/// Completes a run with this capture mode; returns its trace.
 async fn traced(here: &Here, capture: &str) -> Value {
     let body = json!({ "inputs": { "topic": "x" }, "options": { "captureMode": capture } });
     let run = here.post_with("/api/runs", "Prefer: wait=30", body).await.json();
@@ -36,8 +36,9 @@ async fn traced(here: &Here, capture: &str) -> Value {
 #[tokio::test]
 async fn a_trace_tells_who_said_and_did_what_and_as_much_as_was_asked_for() {
     let here = here(None).await;
-    let (off, standard, full) =
-        (traced(&here, "OFF").await, traced(&here, "STANDARD").await, traced(&here, "DETAILED").await);
+    let off = traced(&here, "OFF").await;
+    let standard = traced(&here, "STANDARD").await;
+    let full = traced(&here, "DETAILED").await;
     let task = &full["taskTraces"][0];
     assert_eq!((&full["schemaVersion"], &full["captureMode"]), (&json!("1.1"), &json!("FULL")));
     assert_eq!((&full["workflow"], &full["inputs"]), (&json!("SEQUENTIAL"), &json!({ "topic": "x" })));

@@ -32,7 +32,7 @@ const CALLS: &str = r#"{"tool_calls":[{"index":0,"id":"c","type":"function","fun
 /// Paths that were asked for, with the traces they were asked within.
 type Seen = Arc<Mutex<Vec<(String, Option<String>)>>>;
 
-/// A model that calls a tool once and then answers, and the tool.
+/// Answers as a model that calls a tool once and then answers, and as the tool.
 async fn answer(State(seen): State<Seen>, headers: HeaderMap, uri: Uri) -> impl IntoResponse {
     let trace = headers.get("traceparent").map(|trace| trace.to_str().unwrap().to_owned());
     let is_first = seen.lock().unwrap().is_empty();
@@ -46,8 +46,7 @@ async fn answer(State(seen): State<Seen>, headers: HeaderMap, uri: Uri) -> impl 
     ([(CONTENT_TYPE, "text/event-stream")], format!("data: {chunk}\n\ndata: [DONE]\n\n"))
 }
 
-/// An engine whose model and tool are outside, a task that uses both, and what
-/// they were asked.
+/// Creates an engine whose model and tool are outside, a task that uses both, and the record of their requests.
 async fn checking(owned: &mut JoinSet<()>) -> (Engine, Vec<Draft>, Seen) {
     let seen = Seen::default();
     let outside = TcpListener::bind("127.0.0.1:0").await.unwrap();

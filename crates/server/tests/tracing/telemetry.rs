@@ -23,7 +23,10 @@ use super::{GIVEN, checking};
 use crate::client::{Here, engine, server, start, task};
 use crate::says;
 
-/// How a collector answers.
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The behaviour of a collector.
 #[derive(Clone, Copy)]
 enum Mood {
     Takes,
@@ -67,7 +70,7 @@ impl Collector {
         Collector { moods: Arc::new(Mutex::new(moods.iter().copied().collect())), ..Collector::default() }
     }
 
-    /// Where spans go that a process sends here.
+    /// Starts the collector; returns the options for sending spans to it.
     async fn open(&self, owned: &mut JoinSet<()>) -> Options {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}/otlp", listener.local_addr().unwrap());
@@ -75,17 +78,19 @@ impl Collector {
         owned.spawn(async move { axum::serve(listener, app).await.unwrap() });
         let mut headers = Headers::default();
         headers.set("x-key", "hush", &[]).unwrap();
-        let (service, timeout) = ("kitchen".to_owned(), Duration::from_millis(200));
+        let service = "kitchen".to_owned();
+        let timeout = PATIENCE;
         Options { endpoint, headers, protocol: Protocol::Json, content: false, service, sample: 1.0, timeout }
     }
 
-    /// Every span it was sent, by name; the names of these tests are unique.
+    /// Returns every span it was sent, by name; the names of these tests are unique.
     fn spans(&self) -> BTreeMap<String, Value> {
         let seen = self.seen.lock().unwrap();
         let of = |body: &Value| body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
         let mut spans = BTreeMap::new();
         for span in seen.iter().flat_map(|(_, _, body)| of(body)) {
-            let (name, id) = (span["name"].as_str().unwrap(), span["spanId"].as_str().unwrap());
+            let name = span["name"].as_str().unwrap();
+            let id = span["spanId"].as_str().unwrap();
             let name = if spans.contains_key(name) { format!("{name} {id}") } else { name.to_owned() };
             spans.insert(name, span);
         }
@@ -113,7 +118,8 @@ async fn completed(here: &Here, head: &str) -> String {
 
 #[tokio::test]
 async fn a_collector_gets_every_span_of_a_run_within_the_trace_that_came_in_and_went_out() {
-    let (collector, mut owned) = (Collector::default(), JoinSet::new());
+    let collector = Collector::default();
+    let mut owned = JoinSet::new();
     let options = collector.open(&mut owned).await;
     let (engine, tasks, asked) = checking(&mut owned).await;
     let telemetry = told(&engine, &options);
@@ -121,7 +127,7 @@ async fn a_collector_gets_every_span_of_a_run_within_the_trace_that_came_in_and_
     server.catalog.models = engine.seams().models.infos().cloned().collect();
     let here = start(server).await;
     let run = completed(&here, &format!("\r\ntraceparent: {GIVEN}")).await;
-    telemetry.close(Duration::from_secs(10)).await;
+    telemetry.close(PATIENCE).await;
 
     let (path, headers, body) = collector.seen.lock().unwrap()[0].clone();
     let sent = (path.as_str(), headers["x-key"].to_str().unwrap(), headers["content-type"].to_str().unwrap());
@@ -132,7 +138,8 @@ async fn a_collector_gets_every_span_of_a_run_within_the_trace_that_came_in_and_
     let mut spans = collector.spans();
     let given = Trace::parse(GIVEN).unwrap();
     assert!(spans.values().all(|span| span["traceId"] == given.id()), "{spans:?}");
-    let (whole, agent) = (spans.remove("invoke_workflow test").unwrap(), spans.remove("invoke_agent Agent").unwrap());
+    let whole = spans.remove("invoke_workflow test").unwrap();
+    let agent = spans.remove("invoke_agent Agent").unwrap();
     let tool = spans.remove("execute_tool check").unwrap();
     let chats: Vec<Value> = spans.into_values().collect();
     assert_eq!(whole["parentSpanId"], given.span().unwrap(), "the run is part of what submitted it");
@@ -167,7 +174,8 @@ async fn a_collector_gets_every_span_of_a_run_within_the_trace_that_came_in_and_
 
 #[tokio::test]
 async fn a_run_without_a_trace_gets_one_of_its_own_and_a_fork_is_in_another() {
-    let (collector, mut owned) = (Collector::default(), JoinSet::new());
+    let collector = Collector::default();
+    let mut owned = JoinSet::new();
     let options = collector.open(&mut owned).await;
     let engine = engine(says("done"), Capacity::UNLIMITED);
     let telemetry = told(&engine, &options);
@@ -177,7 +185,7 @@ async fn a_run_without_a_trace_gets_one_of_its_own_and_a_fork_is_in_another() {
     let fork = here.post_with(&format!("/api/runs/{run}/fork"), "Prefer: wait=30", json!({ "seq": 9 })).await.json();
     let unwanted = "\r\ntraceparent: 00-11111111111111111111111111111111-00f067aa0ba902b7-00";
     completed(&here, unwanted).await;
-    telemetry.close(Duration::from_secs(10)).await;
+    telemetry.close(PATIENCE).await;
 
     let spans = collector.spans();
     let whole = |run: &str| spans.values().find(|span| attribute(span, "consort.run.id")["stringValue"] == run);
@@ -199,7 +207,8 @@ async fn a_collector_that_is_busy_gets_its_spans_later_and_one_that_refuses_does
         (&[Mood::Refuses], "consort_spans_dropped_total{reason=\"refused\"} 3\n"),
         (&[Mood::TakesBut(1)], "consort_spans_dropped_total{reason=\"refused\"} 1\n"),
     ] {
-        let (collector, mut owned) = (Collector::with(moods), JoinSet::new());
+        let collector = Collector::with(moods);
+        let mut owned = JoinSet::new();
         let options = collector.open(&mut owned).await;
         let engine = engine(says("done"), Capacity::UNLIMITED);
         let telemetry = told(&engine, &options);
@@ -208,7 +217,7 @@ async fn a_collector_that_is_busy_gets_its_spans_later_and_one_that_refuses_does
         for _expected in moods {
             collector.news.notified().await;
         }
-        telemetry.close(Duration::from_secs(10)).await;
+        telemetry.close(PATIENCE).await;
         let metrics = here.get("/metrics").await.body;
         assert!(metrics.contains(told_of), "{told_of}: {metrics}");
         assert_eq!(collector.seen.lock().unwrap().len(), moods.len());
@@ -217,7 +226,8 @@ async fn a_collector_that_is_busy_gets_its_spans_later_and_one_that_refuses_does
 
 #[tokio::test]
 async fn a_collector_that_hangs_neither_slows_nor_loses_a_run() {
-    let (collector, mut owned) = (Collector::with(&[Mood::Hangs; 100]), JoinSet::new());
+    let collector = Collector::with(&[Mood::Hangs; 100]);
+    let mut owned = JoinSet::new();
     let options = Options { timeout: Duration::from_mins(10), ..collector.open(&mut owned).await };
     let engine = engine(says("done"), Capacity::UNLIMITED);
     let telemetry = told(&engine, &options);
@@ -230,13 +240,14 @@ async fn a_collector_that_hangs_neither_slows_nor_loses_a_run() {
     assert_eq!(collector.seen.lock().unwrap().len(), 1, "one request at a time");
     let began = std::time::Instant::now();
     telemetry.close(Duration::from_millis(50)).await;
-    assert!(began.elapsed() < Duration::from_secs(5), "nor does it hold up the end");
+    assert!(began.elapsed() < PATIENCE, "nor does it hold up the end");
 }
 
-/// The fields of a protobuf message: numbers, and what they hold.
+/// Returns the fields of a protobuf message: numbers, and what they hold.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let varint = |bytes: &mut &[u8]| {
-        let (mut value, mut shift) = (0, 0);
+        let mut value = 0;
+        let mut shift = 0;
         loop {
             let (first, rest) = bytes.split_first().unwrap();
             *bytes = rest;
@@ -267,7 +278,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-/// The values of one field.
+/// Returns the values of one field.
 fn each(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
     fields(bytes).into_iter().filter(|(known, _)| *known == number).map(|(_, value)| value).collect()
 }
@@ -275,14 +286,15 @@ fn each(bytes: &[u8], number: u64) -> Vec<Vec<u8>> {
 #[tokio::test]
 async fn spans_go_out_as_protobuf_by_default_and_with_content_only_on_request() {
     for content in [false, true] {
-        let (collector, mut owned) = (Collector::default(), JoinSet::new());
+        let collector = Collector::default();
+        let mut owned = JoinSet::new();
         let json = collector.open(&mut owned).await;
         let options = Options { protocol: Protocol::default(), content, ..json };
         let engine = engine(says("done"), Capacity::UNLIMITED);
         let telemetry = told(&engine, &options);
         let here = start(server(engine, vec![task("a")])).await;
         completed(&here, "").await;
-        telemetry.close(Duration::from_secs(10)).await;
+        telemetry.close(PATIENCE).await;
 
         let (_, headers, told) = collector.seen.lock().unwrap()[0].clone();
         assert_eq!(headers["content-type"], "application/x-protobuf");

@@ -1,5 +1,4 @@
-//! What the protocol says word for word: messages, fields that are absent,
-//! fields that are null.
+//! Tests the exact wording of the protocol: messages, fields that are absent, fields that are null.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ async fn delete(here: &Here, path: &str, header: &str) -> Answer {
     here.send(&format!("DELETE {path} HTTP/1.1\r\nHost: localhost\r\n{header}"), b"").await
 }
 
-/// Where a fresh workflow is, and its id.
+/// Saves a workflow; returns its path and its id.
 async fn saved(here: &Here) -> (String, String) {
     let answer = here.post_with("/api/workflows", "Idempotency-Key: w", report()).await;
     assert_eq!((answer.status, answer.header("etag")), (201, Some("\"1\"")), "{answer:?}");
@@ -170,7 +170,7 @@ async fn thread(here: &Here) -> String {
     here.post("/api/threads", json!({})).await.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// Everything a message causes.
+/// Sends a message; returns all frames of its turn.
 async fn turn(here: &Here, thread: &str, message: Value) -> Vec<Value> {
     let path = format!("/api/threads/{thread}/messages");
     let answer = here.post_with(&path, "Accept: text/event-stream", message).await;
@@ -235,7 +235,7 @@ async fn a_saved_workflow_answers_instead_of_the_model_of_the_chat() {
 
 const ME: &str = "me";
 
-/// A life of the process over what is stored, and its server's parts.
+/// Creates the server of a process over a log.
 fn life(log: &Arc<MemoryLog>) -> Server {
     let paste = json!({ "input": "node" });
     let model = ScriptedModel::new().calls("1.0", "ui_paste", &paste).says("1.1", "pasted");
@@ -259,7 +259,7 @@ async fn until(server: &Server, thread: &str, kind: &str) -> Value {
     panic!("no {kind}")
 }
 
-/// A thread whose turn waits for the client, and the call.
+/// Starts a turn that waits for the client; returns the thread and the call.
 async fn pasting(server: &Server) -> (String, String) {
     let thread = server.chats.create(ME, None).await.unwrap().id;
     let say = offering(&json!([{ "name": "ui_paste", "description": "pastes" }]));
@@ -269,7 +269,7 @@ async fn pasting(server: &Server) -> (String, String) {
     (thread, call["tool_call_id"].as_str().unwrap().to_owned())
 }
 
-/// What a turn's tool row and its answer say.
+/// Returns the texts of a turn's tool row and of its answer.
 async fn said(server: &Server, thread: &str) -> Vec<String> {
     until(server, thread, "cost_summary").await;
     let rows = server.chats.rows(ME, thread).await.unwrap();
@@ -313,4 +313,41 @@ async fn a_client_offers_tools_of_its_own_and_replaces_none_of_the_servers() {
     let outside = Say { editor: None, ..offering(&json!([{ "name": "ui_paste" }])) };
     server.chats.say(ME, &thread, outside).await.unwrap();
     assert!(said(&server, &thread).await[0].contains("there is no tool called `ui_paste`"), "only in the editor");
+}
+
+#[tokio::test]
+async fn a_task_may_be_done_by_a_saved_workflow() {
+    let here = here(says("done")).await;
+    let (path, id) = saved(&here).await;
+    let run = |task: Value| {
+        let tasks = json!([task, { "name": "last", "description": "End", "context": ["$part"] }]);
+        here.post_with("/api/runs", "Prefer: wait=60", json!({ "tasks": tasks, "inputs": { "topic": "tea" } }))
+    };
+    let part = json!({ "name": "part", "workflow": "report", "inputs": { "message": "{topic}" } });
+    let ended = run(part.clone()).await.json();
+    let names: Value = ended["tasks"].as_array().unwrap().iter().map(|task| task["name"].clone()).collect();
+    let expected = json!(["part/read", "part/write", "last"]);
+    assert_eq!((&ended["status"], names), (&json!("COMPLETED"), expected), "{ended}");
+    assert_eq!(ended["tasks"][0]["description"], "Read about tea");
+
+    let nobody = json!({ "name": "part", "workflow": "nobody" });
+    let refused = run(nobody.clone()).await;
+    assert_eq!(refused.problem(), (400, "BAD_REQUEST".to_owned()));
+    assert!(refused.body.contains("tasks[0].workflow: there is no saved workflow `nobody`"), "{refused:?}");
+    assert_eq!(run(json!({ "name": "part", "workflow": id })).await.problem(), (400, "MISSING_INPUT".to_owned()));
+    let outer = json!({ "name": "outer", "tasks": [part] });
+    let outer = here.post("/api/workflows", outer).await.json()["id"].as_str().unwrap().to_owned();
+    let unknown = here.post("/api/workflows", json!({ "name": "odd", "tasks": [nobody] })).await;
+    assert_eq!(unknown.problem(), (400, "BAD_REQUEST".to_owned()));
+    let body = json!({ "inputs": { "topic": "tea" }, "dryRun": true });
+    let planned = here.post(&format!("/api/workflows/{outer}/runs"), body.clone()).await.json();
+    assert_eq!(planned["tasks"][1]["name"], "part/write", "{planned}");
+
+    here.post("/api/workflows", report()).await;
+    let twice = run(json!({ "name": "part", "workflow": "report" })).await;
+    assert_eq!(twice.problem(), (400, "BAD_REQUEST".to_owned()));
+    assert!(twice.body.contains("2 saved workflows are called `report`"), "{twice:?}");
+    assert_eq!(delete(&here, &path, "X-Test: 1").await.status, 204);
+    let planned = here.post(&format!("/api/workflows/{outer}/runs"), body).await.json();
+    assert_eq!(planned["tasks"][1]["name"], "part/write", "the other one has the name alone now: {planned}");
 }

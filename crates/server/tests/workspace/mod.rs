@@ -36,7 +36,8 @@ async fn a_changed_file_is_an_event_of_its_own() {
     let events = here.send(&head, b"").await.json();
     let events = events["events"].as_array().unwrap();
     let at = events.iter().position(|frame| frame["type"] == "file_changed").unwrap();
-    let (called, changed) = (&events[at - 1], &events[at]);
+    let called = &events[at - 1];
+    let changed = &events[at];
     assert_eq!((&called["type"], &called["toolName"]), (&json!("tool_called"), &json!("write_file")));
     assert_eq!((&changed["filePath"], &changed["changeType"]), (&json!("n/a.md"), &json!("CREATED")));
     assert_eq!((&changed["linesAdded"], &changed["linesRemoved"]), (&json!(2), &json!(0)));

@@ -25,7 +25,7 @@ async fn serving(model: &ScriptedModel) -> Here {
     start(server(engine(model.clone(), Capacity::UNLIMITED), Vec::new())).await
 }
 
-/// The same with a tool that pays, once.
+/// Starts the same server with a tool that pays, once.
 async fn paying(model: &ScriptedModel, pay: &ScriptedTool) -> Here {
     let models = ModelCatalog::default().with(ModelInfo::new("main", "scripted"), model.clone()).unwrap();
     let tools = Toolbox::default().with(pay.clone()).unwrap();
@@ -53,9 +53,11 @@ async fn turn(socket: &mut crate::client::Socket) -> Vec<Value> {
 #[tokio::test]
 async fn the_ack_comes_first_then_the_turn_and_only_those_who_take_part_are_told() {
     let here = serving(&ScriptedModel::new().otherwise(Line::new().says("hi "))).await;
-    let ((mut socket, _), (mut other, _)) = (here.greeted().await, here.greeted().await);
+    let (mut socket, _) = here.greeted().await;
+    let (mut other, _) = here.greeted().await;
     let ack = socket.ask(message("hello")).await;
-    let (thread, id) = (&ack["thread_id"], &ack["turn_id"]);
+    let thread = &ack["thread_id"];
+    let id = &ack["turn_id"];
     assert_eq!(ack, json!({ "type": "chat_ack", "request_id": "q", "thread_id": thread, "turn_id": id, "seq": 0 }));
     let frames = turn(&mut socket).await;
     assert_eq!(numbers(&frames), (0..numbers(&frames).len() as u64).collect::<Vec<_>>());
@@ -183,7 +185,7 @@ async fn a_tool_of_the_client_is_offered_in_the_editor_asked_for_and_answered() 
         .iter()
         .filter_map(|message| match message {
             Message::Tool { text, .. } => Some(text.to_string()),
-            Message::System { .. } | Message::User { .. } | Message::Assistant(_) => None,
+            Message::System { .. } | Message::User { .. } | Message::Files { .. } | Message::Assistant(_) => None,
         })
         .collect();
     assert_eq!(results, [r#"{"id":"n1"}"#]);

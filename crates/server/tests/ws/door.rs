@@ -1,4 +1,4 @@
-//! Who may open a socket, and what for.
+//! Tests which clients may open a socket, and for which frames.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,7 +15,7 @@ use super::request;
 use crate::client::{Got, Here, Socket, engine, server, start, start_as, task};
 use crate::{says, talking};
 
-/// A server with a key for each of these, named after what it allows.
+/// Starts a server with a key for each scope, named after the scope.
 async fn guarded() -> Here {
     start(with_keys(vec![task("a")])).await
 }
@@ -86,7 +86,8 @@ async fn every_frame_needs_its_scope_and_another_key_needs_another_socket() {
         ("review", ["error", "error", "error", "error", "state_response"]),
     ];
     for (name, expected) in cases {
-        let (key, mut forbidden) = (format!("Bearer secret-{name}"), Vec::new());
+        let key = format!("Bearer secret-{name}");
+        let mut forbidden = Vec::new();
         let mut socket = here.try_socket(&[("authorization", &key)]).await.unwrap();
         socket.say(json!({ "type": "subscribe", "events": ["nothing"] })).await;
         socket.until("subscribe_ack").await;
@@ -149,7 +150,8 @@ async fn a_directive_is_from_the_key_that_was_shown_and_what_its_sender_says_sta
         socket.until("directive_ack").await;
         (told["from"].clone(), told["onBehalfOf"].clone())
     };
-    let (run_key, ann) = (json!("run"), json!("Ann"));
+    let run_key = json!("run");
+    let ann = json!("Ann");
     assert_eq!(said(&mut socket, json!({ "from": "Ann" })).await, (run_key.clone(), ann.clone()));
     assert_eq!(said(&mut socket, json!({ "onBehalfOf": "Ann" })).await, (run_key.clone(), ann));
     assert_eq!(said(&mut socket, json!({ "from": "run" })).await, (run_key.clone(), Value::Null));
@@ -163,7 +165,8 @@ async fn a_directive_is_from_the_key_that_was_shown_and_what_its_sender_says_sta
 #[tokio::test]
 async fn a_key_that_is_taken_away_ends_its_sockets_and_streams_and_nobody_elses() {
     let server = with_keys(vec![Draft { review: Some(ReviewRule::Required), ..task("a") }]);
-    let ((access, changes), (_done, started)) = (watch::channel(server.access.clone()), watch::channel(true));
+    let (access, changes) = watch::channel(server.access.clone());
+    let (_done, started) = watch::channel(true);
     let here = start_as(server, Terms { access: changes, started }).await;
     let bearer = |name: &str| format!("Authorization: Bearer secret-{name}");
     let body = json!({ "inputs": { "topic": "x" } });
@@ -183,7 +186,8 @@ async fn a_key_that_is_taken_away_ends_its_sockets_and_streams_and_nobody_elses(
         access.send_modify(|access| access.keys.retain(|key| key.name != "read"));
         assert_eq!(gone.closed().await.0, 1008);
     };
-    let (revoked, kept_stream) = (stream("read"), stream("run"));
+    let revoked = stream("read");
+    let kept_stream = stream("run");
     let mut other = std::pin::pin!(here.send(&kept_stream, b""));
     let ended = tokio::select! {
         (ended, ()) = async { tokio::join!(here.send(&revoked, b""), revoke) } => ended,

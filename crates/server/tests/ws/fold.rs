@@ -1,5 +1,4 @@
-//! What the visualiser makes of frames, run by run: its rules, as far as they
-//! decide what is on the screen.
+//! The fold of frames in the visualiser, run by run: its rules, as far as they decide what is on the screen.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +46,7 @@ impl Screens {
         }
     }
 
-    /// Whether this many runs are over.
+    /// Returns whether this many runs are over.
     pub(super) fn over(&self, runs: usize) -> bool {
         self.0.values().filter(|screen| !screen.completed.is_null()).count() == runs
     }

@@ -20,15 +20,16 @@ use super::kinds;
 use crate::client::{Socket, engine, server, start, task};
 use crate::says;
 
-/// A server that shares the tool `stock` and the task `cook`.
+/// Creates a server that shares the tool `stock` and the task `cook`.
 pub(super) fn sharing(model: ScriptedModel) -> Server {
     sharing_as(model, |cook| cook)
 }
 
-/// The same with another `cook`.
+/// Creates the same server with another `cook`.
 fn sharing_as(model: ScriptedModel, other: impl FnOnce(Draft) -> Draft) -> Server {
     let server = server(engine(model, Capacity { running: 1, queued: 0 }), vec![task("a")]);
-    let (ensemble, catalog) = (server.ensemble.clone(), server.catalog.clone());
+    let ensemble = server.ensemble.clone();
+    let catalog = server.catalog.clone();
     let calculator = catalog.tools.iter().find(|tool| tool.name == "calculator").unwrap().clone();
     let cook = Draft { description: "Do cook with {context}".to_owned(), ..task("cook") };
     let cook = other(cook);
@@ -51,7 +52,7 @@ fn tool_request(id: &str, input: Value) -> Value {
     json!({ "type": "tool_request", "requestId": id, "from": "local", "tool": "stock", "input": input })
 }
 
-/// The last word on a request.
+/// Sends a request; returns its final answer.
 async fn answered(socket: &mut Socket, request: Value) -> Value {
     socket.say(request).await;
     loop {
@@ -65,7 +66,8 @@ async fn answered(socket: &mut Socket, request: Value) -> Value {
 #[tokio::test]
 async fn a_client_that_asks_for_work_is_answered_once_and_nobody_sees_a_run() {
     let here = start(sharing(says("soup"))).await;
-    let ((mut socket, _), (mut watcher, _)) = (here.greeted().await, here.greeted().await);
+    let (mut socket, _) = here.greeted().await;
+    let (mut watcher, _) = here.greeted().await;
     socket.say(tool_request("t-1", json!("6 * 7"))).await;
     let told = socket.frame().await;
     let answer = (&told["type"], &told["requestId"], &told["status"], &told["result"]);
@@ -212,7 +214,8 @@ async fn a_review_in_work_for_a_peer_is_shown_to_who_watches_and_to_nobody_who_w
 
     let shown = watcher.until("review_requested").await;
     assert_eq!(kinds(&shown), ["review_requested"], "and nothing else of the work");
-    let (review, run) = (&shown[0]["reviewId"], shown[0]["runId"].as_str().unwrap());
+    let review = &shown[0]["reviewId"];
+    let run = shown[0]["runId"].as_str().unwrap();
     assert!(run.starts_with("peer-"), "{run}");
     let (mut late, hello) = here.greeted().await;
     assert_eq!(hello["snapshotTrace"], json!([shown[0]]), "a late client is told too");
@@ -253,7 +256,8 @@ async fn what_is_wrong_with_a_frame_of_a_peer_is_told_by_its_field() {
         (json!({ "type": "peer_hello", "realm": "cellar" }), "missing field `ensemble`"),
     ] {
         let told = socket.ask(frame).await;
-        let (kind, code) = (&told["type"], &told["code"]);
+        let kind = &told["type"];
+        let code = &told["code"];
         assert_eq!((kind, code, &told["message"]), (&json!("error"), &json!("BAD_REQUEST"), &json!(message)));
     }
     let told = answered(&mut socket, task(json!({ "delivery": { "method": "QUEUE", "address": "q" } }))).await;
@@ -281,7 +285,9 @@ async fn a_peer_says_anew_what_it_shares_and_who_waits_for_it_goes_on_waiting() 
     peer.say(hello(&["wash", "dry"])).await;
     peer.until("capacity_update").await;
     let wash = NetworkTool::discover("wash", &network).unwrap();
-    let (key, args, account) = ("k".to_owned(), json!({ "input": "socks" }), Account::default());
+    let key = "k".to_owned();
+    let args = json!({ "input": "socks" });
+    let account = Account::default();
     let washed = wash.call(Invocation { run: "run".into(), call: Id::task(0), key, args, account });
     let served = async {
         let asked = peer.until("tool_request").await.pop().unwrap();

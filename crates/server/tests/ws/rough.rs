@@ -14,7 +14,7 @@ use super::{assert_dense, request, seqs};
 use crate::client::{Got, Here, Socket, engine, server, start, task};
 use crate::{ended, says, talking};
 
-/// A socket with hardly any room for what it does not read.
+/// Opens a socket with a very small receive buffer.
 async fn narrow(here: &Here) -> Socket {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -107,7 +107,7 @@ impl Dice {
     }
 }
 
-/// The text with a few characters changed, doubled or gone.
+/// Returns the text with a few characters changed, doubled or gone.
 fn mutated(text: &str, dice: &mut Dice) -> String {
     const ODD: [char; 16] = ['"', '{', '}', '[', ']', ':', ',', '0', '-', 'e', '\\', 'n', '\u{0}', 'é', '🦀', ' '];
     let mut letters: Vec<char> = text.chars().collect();
@@ -151,7 +151,8 @@ async fn ten_thousand_mutated_frames_leave_the_server_answering() {
 #[tokio::test(start_paused = true)]
 async fn every_client_hears_a_heartbeat_unless_it_filters_it_out() {
     let here = talking().await;
-    let ((mut all, _), (mut some, _)) = (here.greeted().await, here.greeted().await);
+    let (mut all, _) = here.greeted().await;
+    let (mut some, _) = here.greeted().await;
     some.ask(json!({ "type": "subscribe", "events": ["task_started"] })).await;
     let began = tokio::time::Instant::now();
     let beat = all.frame().await;
@@ -171,7 +172,7 @@ async fn a_server_that_stops_says_goodbye() {
     let mut socket = Socket(client_async(format!("ws://{address}/ws"), stream).await.unwrap().0);
     socket.frame().await;
     stop.send(()).unwrap();
-    assert_eq!(socket.closed().await.0, 1001);
+    assert_eq!(socket.closed().await.0, 1012);
     drop(socket);
     serving.await.unwrap().unwrap();
 }

@@ -10,7 +10,8 @@ use crate::{busy, ended, reviewed, says, talking};
 #[tokio::test]
 async fn a_submitter_hears_the_ack_first_then_every_event_in_order_then_the_result() {
     let here = talking().await;
-    let ((mut other, _), (mut named, _)) = (here.greeted().await, here.greeted().await);
+    let (mut other, _) = here.greeted().await;
+    let (mut named, _) = here.greeted().await;
     let ack = named.ask(json!({ "type": "subscribe", "events": ["run_result"] })).await;
     assert_eq!(ack, json!({ "type": "subscribe_ack", "events": ["run_result"] }));
     let (mut socket, hello) = here.greeted().await;

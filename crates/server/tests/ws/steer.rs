@@ -1,10 +1,12 @@
 //! Runs steered over a socket.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use consort_core::catalog::ModelInfo;
 use consort_core::draft::Draft;
 use consort_core::spec::ReviewRule;
+use consort_models::{Ask, Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
 use serde_json::{Value, json};
 
@@ -67,6 +69,27 @@ async fn every_control_has_a_word_for_how_it_went() {
 }
 
 #[tokio::test]
+async fn a_model_that_hangs_is_given_up_and_the_one_that_was_switched_to_answers() {
+    let asked = AtomicUsize::new(0);
+    let first = move |_: &Ask| asked.fetch_add(1, Ordering::Relaxed) == 0;
+    let model = ScriptedModel::new().when(first, Line::new().says("half").hangs()).otherwise(Line::new().says("whole"));
+    let here = start(server(engine(model.clone(), Capacity::UNLIMITED), vec![task("a")])).await;
+    let (mut socket, _) = here.greeted().await;
+    let run = socket.ask(request("r")).await["runId"].as_str().unwrap().to_owned();
+    let control =
+        |action: &str| json!({ "type": "run_control", "runId": run, "action": action, "model": "spare", "task": "a" });
+    assert_eq!(socket.first("token").await["token"], "half");
+    for (action, status) in [("switch_model", "APPLIED"), ("give_up", "GIVEN_UP")] {
+        assert_eq!(told(&mut socket, "run_control_ack", control(action)).await["status"], status);
+    }
+    let events = here.get(&format!("/api/runs/{run}/events")).await.body;
+    assert!(events.contains("given up by"), "{events}");
+    let detail = here.get(&format!("/api/runs/{run}")).await.json();
+    assert_eq!((&detail["status"], &detail["output"]), (&json!("COMPLETED"), &json!("whole")));
+    assert!(model.ledger().iter().any(|line| line.starts_with("dropped")), "{:?}", model.ledger());
+}
+
+#[tokio::test]
 async fn without_models_there_is_nothing_to_switch_to() {
     let mut bare = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
     bare.catalog.models.clear();
@@ -106,7 +129,7 @@ async fn a_review_is_decided_once_and_by_the_rules_of_the_route() {
     assert_eq!((&late["code"], &late["decision"]), (&json!("REVIEW_RESOLVED"), &json!("EDIT")));
 }
 
-/// A run that waits for a person, on a model with a fallback.
+/// Starts a run that waits for a person, on a model with a fallback.
 async fn with_fallback() -> (Here, Socket, Value) {
     let careful = Draft { review: Some(ReviewRule::Required), ..task("a") };
     let mut server = server(engine(says("draft"), Capacity::UNLIMITED), vec![careful]);
@@ -126,7 +149,8 @@ async fn a_directive_is_seen_by_everybody_before_its_sender_hears_that_it_holds(
     socket.say(json!({ "type": "directive", "from": "ann", "to": "test", "content": "hurry", "ttl": "PT1M" })).await;
     let frames = socket.until("directive_ack").await;
     assert_eq!(kinds(&frames), ["directive_active", "directive_ack"]);
-    let (active, ack) = (&frames[0], &frames[1]);
+    let active = &frames[0];
+    let ack = &frames[1];
     assert_eq!((&active["runId"], &active["from"], &active["content"]), (&run, &json!("ann"), &json!("hurry")));
     assert_eq!(*ack, json!({ "type": "directive_ack", "directiveId": active["directiveId"], "status": "accepted" }));
     assert_eq!(other.frame().await, *active);

@@ -2,13 +2,16 @@
 //! their vectors, where there are some. It is a temporary file that only this process can open, so
 //! that a large collection takes disk space and not memory. It holds nothing that is not in the log.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use consort_core::id::Millis;
-use consort_log as log;
+use consort_log::{self as log, Seq};
 use consort_models::Vector;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
+
+use super::passages::{self, Passage, PassagePlace};
+use crate::extract::Extracted;
 
 /// The maximum number of words of a query that count; more would not make it clearer.
 const WORDS_MAX: usize = 32;
@@ -29,7 +32,7 @@ const TABLES: &str = "
     CREATE TABLE vector (passage INTEGER PRIMARY KEY, collection TEXT NOT NULL, numbers BLOB NOT NULL);
     CREATE INDEX vector_by_collection ON vector (collection);
     CREATE VIRTUAL TABLE passage USING fts5 (
-        title, text, collection UNINDEXED, document UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2'
+        title, text, collection UNINDEXED, document UNINDEXED, page UNINDEXED, line UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2'
     );";
 
 /// A passage that matches a query.
@@ -41,20 +44,45 @@ pub struct Hit {
     pub document: u64,
     /// The document's title.
     pub title: String,
+    /// The place of the passage in its document.
+    pub place: PassagePlace,
     /// The text of the passage.
     pub snippet: String,
     /// The score of the match; larger is better.
     pub score: f64,
 }
 
-/// One record of a collection, as far as it is searched.
-pub(super) enum Entry<'a> {
+/// The properties of a document besides its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Meta {
+    pub(super) title: String,
+    pub(super) media_type: String,
+    pub(super) bytes: u64,
+    pub(super) created_at: Millis,
+    /// The reason why its text cannot be read.
+    pub(super) damage: Option<String>,
+    pub(super) source: Source,
+}
+
+/// The place of a document's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A record of the collection's own stream.
+    Record(Seq),
+    /// A stream of its own.
+    Stream(String),
+}
+
+/// The change that one record of a collection makes.
+pub(super) enum Entry {
     /// Nothing to search.
     Nothing,
-    /// A document, cut into passages.
-    Document(&'a str, Vec<&'a str>),
-    /// Vectors of a document's passages, from this one on.
-    Vectors { document: u64, from: usize, vectors: Vec<Vector> },
+    /// A document; without a number the next one, else in place of the one with its number.
+    Document { number: Option<u64>, meta: Meta, text: Option<Extracted> },
+    /// A document is gone.
+    Removed(u64),
+    /// Vectors of a document's passages, from this one on, and the record of its stream that holds them.
+    Vectors { document: u64, place: Option<(String, Seq)>, from: usize, vectors: Vec<Vector> },
 }
 
 /// Passages of one document that have no vectors yet.
@@ -63,6 +91,9 @@ pub(super) struct Bare {
     pub(super) document: u64,
     pub(super) from: usize,
     pub(super) passages: Vec<String>,
+    pub(super) source: Source,
+    /// The number of records of the document's own stream.
+    pub(super) records: Seq,
 }
 
 /// The tables, created when they are first used, and the state beside them. Its methods
@@ -80,14 +111,22 @@ struct Shelf {
     created_at: Millis,
     /// The number of records that were read.
     records: u64,
-    documents: Vec<Document>,
+    /// The highest number of a document so far.
+    numbered: u64,
+    documents: BTreeMap<u64, Document>,
+    /// The streams of documents that were removed or replaced, until those that are left are erased.
+    gone: HashSet<String>,
+    is_swept: bool,
 }
 
 /// A document's rows, and the number of them that have vectors.
 struct Document {
+    meta: Meta,
     first: i64,
     passages: usize,
     embedded: usize,
+    /// The number of records of its own stream.
+    records: Seq,
 }
 
 impl Index {
@@ -115,43 +154,56 @@ impl Index {
 
     /// Adds records, the first of which is the one at `from`,
     /// unless a concurrent reader has already added them.
-    pub(super) fn add(&mut self, collection: &str, from: u64, entries: Vec<Entry<'_>>) -> Result<(), log::Error> {
+    pub(super) fn add(&mut self, collection: &str, from: u64, entries: Vec<Entry>) -> Result<(), log::Error> {
         let (table, shelves) = self.open()?;
         let Some(shelf) = shelves.get_mut(collection).filter(|shelf| shelf.records == from) else { return Ok(()) };
+        let read = entries.len() as u64;
         let whole = table.transaction().map_err(unavailable)?;
-        let (mut documents, read) = (Vec::new(), entries.len() as u64);
-        for entry in entries {
-            match entry {
-                Entry::Nothing => {}
-                Entry::Document(title, passages) => {
-                    let document = (shelf.documents.len() + documents.len()) as u64 + 1;
-                    let first = insert(&whole, (collection, document), title, &passages).map_err(unavailable)?;
-                    documents.push(Document { first, passages: passages.len(), embedded: 0 });
-                }
-                Entry::Vectors { document, from, vectors } => {
-                    let known = shelf.documents.iter_mut().chain(&mut documents);
-                    put(&whole, collection, known, (document, from, vectors)).map_err(unavailable)?;
-                }
-            }
+        let changed = entries.into_iter().try_for_each(|entry| shelf.change(&whole, collection, entry));
+        if let Err(error) = changed.and_then(|()| whole.commit()) {
+            // The tables are as they were and the state beside them is not: it is read anew.
+            shelves.remove(collection);
+            self.remove(collection)?;
+            return Err(unavailable(error));
         }
-        whole.commit().map_err(unavailable)?;
-        shelf.documents.append(&mut documents);
         shelf.records += read;
         Ok(())
+    }
+
+    /// Returns what is known of a collection's documents, by their numbers.
+    pub(super) fn documents(&self, collection: &str) -> Vec<(u64, Meta)> {
+        let documents = self.shelves.get(collection).map(|shelf| &shelf.documents);
+        documents.into_iter().flatten().map(|(number, document)| (*number, document.meta.clone())).collect()
+    }
+
+    /// Returns what is known of one document.
+    pub(super) fn document(&self, collection: &str, number: u64) -> Option<Meta> {
+        Some(self.shelves.get(collection)?.documents.get(&number)?.meta.clone())
+    }
+
+    /// Returns the streams of a collection's documents, and those of documents that it had, once.
+    pub(super) fn streams(&mut self, collection: &str) -> (HashSet<String>, HashSet<String>) {
+        let Some(shelf) = self.shelves.get_mut(collection) else { return (HashSet::new(), HashSet::new()) };
+        shelf.is_swept = true;
+        let current = shelf.documents.values().filter_map(|document| document.meta.source.stream());
+        (current.map(str::to_owned).collect(), std::mem::take(&mut shelf.gone))
     }
 
     /// Returns the first passages of a collection that have no vectors, at most `max`.
     pub(super) fn bare(&mut self, collection: &str, max: usize) -> Result<Option<Bare>, log::Error> {
         let (table, shelves) = self.open()?;
-        let documents = shelves.get(collection).map(|shelf| shelf.documents.as_slice()).unwrap_or_default();
-        let bare = (1..).zip(documents).find(|(_, document)| document.embedded < document.passages);
+        let documents = shelves.get(collection).map(|shelf| &shelf.documents);
+        let bare = documents.into_iter().flatten().find(|(_, document)| document.embedded < document.passages);
         let Some((number, document)) = bare else { return Ok(None) };
-        let (from, count) = (document.embedded, max.min(document.passages - document.embedded));
+        let from = document.embedded;
+        let count = max.min(document.passages - document.embedded);
         let select = "SELECT text FROM passage WHERE rowid >= ?1 ORDER BY rowid LIMIT ?2";
         let mut statement = table.prepare_cached(select).map_err(unavailable)?;
         let rows = statement.query_map(params![document.first + from as i64, count as i64], |row| row.get(0));
         let passages = rows.and_then(Iterator::collect).map_err(unavailable)?;
-        Ok(Some(Bare { document: number, from, passages }))
+        let source = document.meta.source.clone();
+        let records = document.records;
+        Ok(Some(Bare { document: *number, from, passages, source, records }))
     }
 
     /// Returns the best matching passages of these collections, the best
@@ -163,9 +215,9 @@ impl Index {
         max: usize,
     ) -> Result<Vec<Hit>, log::Error> {
         let Some(vector) = vector else {
-            return Ok(self.by_words(words, collections, max)?.into_iter().map(|(_, hit)| hit).collect());
+            return Ok(self.matching(any_word(words), collections, max)?.into_iter().map(|(_, hit)| hit).collect());
         };
-        let by_words = self.by_words(words, collections, EITHER_MAX)?;
+        let by_words = self.matching(any_word(words), collections, EITHER_MAX)?;
         let orders = [by_words.iter().map(|(row, _)| *row).collect(), self.by_vector(vector, collections)?];
         let mut scores: HashMap<i64, f64> = HashMap::new();
         for (place, row) in orders.iter().flat_map(|rows: &Vec<i64>| rows.iter().enumerate()) {
@@ -176,15 +228,24 @@ impl Index {
         ranked.into_iter().take(max).map(|(row, score)| self.passage(row, score)).collect()
     }
 
-    /// Returns the passages with words of the query, by their rows.
-    fn by_words(&mut self, query: &str, collections: &[&str], max: usize) -> Result<Vec<(i64, Hit)>, log::Error> {
-        let words = words(query);
+    /// Returns the passages that have words with all of these beginnings, the best first.
+    pub(super) fn search_beginnings(
+        &mut self,
+        query: &str,
+        collections: &[&str],
+        max: usize,
+    ) -> Result<Vec<Hit>, log::Error> {
+        Ok(self.matching(every_beginning(query), collections, max)?.into_iter().map(|(_, hit)| hit).collect())
+    }
+
+    /// Returns the passages that match an expression of the index, by their rows.
+    fn matching(&mut self, words: String, collections: &[&str], max: usize) -> Result<Vec<(i64, Hit)>, log::Error> {
         if words.is_empty() || collections.is_empty() {
             return Ok(Vec::new());
         }
         let places = vec!["?"; collections.len()].join(", ");
         let select = format!(
-            "SELECT collection, document, title, text, -bm25(passage), rowid FROM passage
+            "SELECT collection, document, title, text, page, line, -bm25(passage), rowid FROM passage
              WHERE passage MATCH ? AND collection IN ({places}) ORDER BY bm25(passage), rowid LIMIT ?"
         );
         let names = collections.iter().map(|name| Value::Text((*name).to_owned()));
@@ -192,7 +253,7 @@ impl Index {
         let values = std::iter::once(Value::Text(words)).chain(names).chain([limit]);
         let (table, _) = self.open()?;
         let mut statement = table.prepare_cached(&select).map_err(unavailable)?;
-        let hits = statement.query_map(params_from_iter(values), |row| Ok((row.get(5)?, hit(row, row.get(4)?)?)));
+        let hits = statement.query_map(params_from_iter(values), |row| Ok((row.get(7)?, hit(row, row.get(6)?)?)));
         hits.and_then(Iterator::collect).map_err(unavailable)
     }
 
@@ -220,7 +281,7 @@ impl Index {
     }
 
     fn passage(&mut self, row: i64, score: f64) -> Result<Hit, log::Error> {
-        let select = "SELECT collection, document, title, text FROM passage WHERE rowid = ?1";
+        let select = "SELECT collection, document, title, text, page, line FROM passage WHERE rowid = ?1";
         let (table, _) = self.open()?;
         let mut statement = table.prepare_cached(select).map_err(unavailable)?;
         statement.query_row([row], |row| hit(row, score)).map_err(unavailable)
@@ -245,26 +306,93 @@ impl Index {
     }
 }
 
-/// Adds vectors that continue those of a document; others are duplicates.
-fn put<'a>(
-    table: &Connection,
-    collection: &str,
-    mut documents: impl Iterator<Item = &'a mut Document>,
-    (document, from, vectors): (u64, usize, Vec<Vector>),
-) -> rusqlite::Result<()> {
-    let place = usize::try_from(document).ok().and_then(|document| document.checked_sub(1));
-    let Some(known) = place.and_then(|place| documents.nth(place)) else { return Ok(()) };
-    if known.embedded != from || from + vectors.len() > known.passages {
-        return Ok(());
+impl Shelf {
+    /// Makes the change of one record.
+    fn change(&mut self, table: &Connection, collection: &str, entry: Entry) -> rusqlite::Result<()> {
+        match entry {
+            Entry::Nothing => {}
+            Entry::Document { number, mut meta, text } => {
+                let number = number.unwrap_or(self.numbered + 1);
+                self.numbered = self.numbered.max(number);
+                if let Some(created_at) = self.remove(table, number)? {
+                    meta.created_at = created_at;
+                }
+                let passages = text.as_ref().map(passages::cut).unwrap_or_default();
+                let first = insert(table, (collection, number), &meta.title, &passages)?;
+                let document = Document { meta, first, passages: passages.len(), embedded: 0, records: 1 };
+                self.documents.insert(number, document);
+            }
+            Entry::Removed(number) => {
+                self.remove(table, number)?;
+            }
+            Entry::Vectors { document, place, from, vectors } => {
+                if let Some(known) = self.documents.get_mut(&document).filter(|known| known.holds(place.as_ref())) {
+                    known.records = place.map_or(known.records, |(_, record)| record + 1);
+                    known.put(table, collection, (from, vectors))?;
+                }
+            }
+        }
+        Ok(())
     }
-    known.embedded += vectors.len();
-    let insert = "INSERT OR REPLACE INTO vector (passage, collection, numbers) VALUES (?1, ?2, ?3)";
-    let mut insert = table.prepare_cached(insert)?;
-    for (row, vector) in ((known.first + from as i64)..).zip(vectors) {
-        let numbers: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-        insert.execute(params![row, collection, numbers])?;
+
+    /// Forgets a document; returns when it was first put in.
+    fn remove(&mut self, table: &Connection, number: u64) -> rusqlite::Result<Option<Millis>> {
+        let Some(old) = self.documents.remove(&number) else { return Ok(None) };
+        old.erase(table)?;
+        if !self.is_swept {
+            self.gone.extend(old.meta.source.stream().map(str::to_owned));
+        }
+        Ok(Some(old.meta.created_at))
     }
-    Ok(())
+}
+
+impl Source {
+    /// Returns the document's own stream.
+    fn stream(&self) -> Option<&str> {
+        match self {
+            Source::Stream(stream) => Some(stream),
+            Source::Record(_) => None,
+        }
+    }
+}
+
+impl Document {
+    /// Returns whether vectors in this place are of this document, and not of the one it replaced.
+    fn holds(&self, place: Option<&(String, Seq)>) -> bool {
+        match (&self.meta.source, place) {
+            (Source::Stream(own), Some((stream, _))) => own == stream,
+            (Source::Record(_), None) => true,
+            (Source::Stream(_), None) | (Source::Record(_), Some(_)) => false,
+        }
+    }
+
+    /// Adds vectors that continue those it has; others are duplicates.
+    fn put(
+        &mut self,
+        table: &Connection,
+        collection: &str,
+        (from, vectors): (usize, Vec<Vector>),
+    ) -> rusqlite::Result<()> {
+        if self.embedded != from || from + vectors.len() > self.passages {
+            return Ok(());
+        }
+        self.embedded += vectors.len();
+        let insert = "INSERT OR REPLACE INTO vector (passage, collection, numbers) VALUES (?1, ?2, ?3)";
+        let mut insert = table.prepare_cached(insert)?;
+        for (row, vector) in ((self.first + from as i64)..).zip(vectors) {
+            let numbers: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+            insert.execute(params![row, collection, numbers])?;
+        }
+        Ok(())
+    }
+
+    /// Removes its rows, which lie together.
+    fn erase(&self, table: &Connection) -> rusqlite::Result<()> {
+        let rows = params![self.first, self.first + self.passages as i64];
+        table.prepare_cached("DELETE FROM passage WHERE rowid >= ?1 AND rowid < ?2")?.execute(rows)?;
+        table.prepare_cached("DELETE FROM vector WHERE passage >= ?1 AND passage < ?2")?.execute(rows)?;
+        Ok(())
+    }
 }
 
 /// Adds a document's passages; returns the row of the first.
@@ -272,13 +400,17 @@ fn insert(
     table: &Connection,
     (collection, document): (&str, u64),
     title: &str,
-    passages: &[&str],
+    passages: &[Passage<'_>],
 ) -> rusqlite::Result<i64> {
     let mut first = None;
-    let insert = "INSERT INTO passage (title, text, collection, document) VALUES (?1, ?2, ?3, ?4)";
+    let insert = "INSERT INTO passage (title, text, collection, document, page, line) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = table.prepare_cached(insert)?;
-    for passage in passages {
-        let row = insert.insert(params![title, passage, collection, document])?;
+    for Passage { text, place } in passages {
+        let (page, line) = match place {
+            PassagePlace::Page(page) => (Some(page), None),
+            PassagePlace::Line(line) => (None, Some(line)),
+        };
+        let row = insert.insert(params![title, text, collection, document, page, line])?;
         first = first.or(Some(row));
     }
     Ok(first.unwrap_or_default())
@@ -292,7 +424,10 @@ fn nearest(near: &mut Vec<(f32, i64)>) {
 
 fn hit(row: &rusqlite::Row<'_>, score: f64) -> rusqlite::Result<Hit> {
     let [collection, title, snippet] = [row.get(0)?, row.get(2)?, row.get(3)?];
-    Ok(Hit { collection, document: row.get(1)?, title, snippet, score })
+    let page: Option<u32> = row.get(4)?;
+    let line: Option<u32> = row.get(5)?;
+    let place = page.map(PassagePlace::Page).or(line.map(PassagePlace::Line)).unwrap_or(PassagePlace::Line(1));
+    Ok(Hit { collection, document: row.get(1)?, title, place, snippet, score })
 }
 
 /// Returns the likeness of a stored vector, unless it is of another model.
@@ -303,9 +438,17 @@ fn product(stored: &[u8], wanted: &[f32]) -> Option<f32> {
 }
 
 /// Returns the words of a query, any of which may occur: quoted, so that none of them is an operator.
-fn words(query: &str) -> String {
-    let words = query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.take(WORDS_MAX).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
+fn any_word(query: &str) -> String {
+    words(query).map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ")
+}
+
+/// Returns the words of a query, each of which must begin a word.
+fn every_beginning(query: &str) -> String {
+    words(query).map(|word| format!("\"{word}\"*")).collect::<Vec<_>>().join(" AND ")
+}
+
+fn words(query: &str) -> impl Iterator<Item = &str> {
+    query.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(WORDS_MAX)
 }
 
 fn unavailable(error: rusqlite::Error) -> log::Error {

@@ -6,10 +6,12 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use consort_core::id::Millis;
+use consort_log as log;
 use consort_models::{BATCH_MAX, Embedder, Vector};
 use tokio::time::Instant;
 
-use super::index::Bare;
+use super::index::{Bare, Source};
+use super::stored::{self, DocumentEvent};
 use super::{CollectionEvent, Collections, Error};
 
 /// The maximum time that adding a document waits for its
@@ -64,21 +66,43 @@ impl Collections {
 
     /// Requests one batch of vectors and stores it; the caller excludes concurrent requests.
     async fn embed_some(&self, embedder: &Embedder, name: &str, now: Millis) -> Result<Got, Error> {
-        self.catch_up(&self.find(name).await?).await?;
+        self.catch_up(&self.find(name).await?, now).await?;
         let collection = name.to_owned();
         let bare = self.with_index(move |index| index.bare(&collection, BATCH_MAX)).await?;
-        let Some(Bare { document, from, passages }) = bare else { return Ok(Got::All) };
-        let texts: Vec<&str> = passages.iter().map(String::as_str).collect();
+        let Some(bare) = bare else { return Ok(Got::All) };
+        let texts: Vec<&str> = bare.passages.iter().map(String::as_str).collect();
         let vectors = match embedder.embed(&texts, BATCH_TIME).await {
             Ok(vectors) => vectors.iter().map(write).collect(),
             Err(failure) => {
-                tracing::warn!(collection = name, document, %failure, "a document has no vectors yet");
+                tracing::warn!(collection = name, document = bare.document, %failure, "a document has no vectors yet");
                 return Ok(Got::None);
             }
         };
-        let model = embedder.model().to_owned();
-        self.append(name, &CollectionEvent::Embedded { document, from, model, vectors }, now).await?;
+        self.store_vectors(name, bare, (embedder.model().to_owned(), vectors), now).await?;
         Ok(Got::Batch)
+    }
+
+    /// Stores vectors where the document's text is.
+    async fn store_vectors(
+        &self,
+        name: &str,
+        Bare { document, from, source, records, .. }: Bare,
+        (model, vectors): (String, Vec<String>),
+        now: Millis,
+    ) -> Result<(), Error> {
+        let stream = match source {
+            Source::Record(_) => {
+                return self.append(name, &CollectionEvent::Embedded { document, from, model, vectors }, now).await;
+            }
+            Source::Stream(stream) => stream,
+        };
+        let event = DocumentEvent::Embedded { from, model, vectors };
+        match self.log.append(stored::append_document((name, &stream), records, &event, now)?).await {
+            // A process died before it named the vectors there: they are the same, and are named now.
+            Ok(()) | Err(log::Error::Fenced) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.append(name, &CollectionEvent::Vectors { document, stream, record: records }, now).await
     }
 }
 
@@ -165,7 +189,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_means_the_same_is_found_and_what_has_the_words_too_comes_first() {
-        let (fake, log) = (Fake::default(), Arc::new(MemoryLog::default()));
+        let fake = Fake::default();
+        let log = Arc::new(MemoryLog::default());
         let url = fake.start().await;
         let collections = collections(&log, &url).await;
         collections.create("notes", 0).await.unwrap();
@@ -185,7 +210,8 @@ mod tests {
 
     #[tokio::test]
     async fn documents_without_vectors_get_them_later_and_once() {
-        let (fake, log) = (Fake::default(), Arc::new(MemoryLog::default()));
+        let fake = Fake::default();
+        let log = Arc::new(MemoryLog::default());
         let url = fake.start().await;
         fake.down.store(true, Ordering::SeqCst);
         let first = collections(&log, &url).await;

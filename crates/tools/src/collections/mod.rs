@@ -1,39 +1,40 @@
 //! Collections of documents to be searched by their words and, where a model is configured for it, by
-//! their meaning. A collection is a stream; a document is a record of it, and so are its vectors. The
-//! search index is derived from those and catches up with the log before every search, piece by piece
-//! and off the async threads.
+//! their meaning. A collection is a stream that names its documents; each has a stream of its own with
+//! its text and vectors. The search index is derived from those and catches up with the log before every
+//! search, piece by piece and off the async threads.
 
+mod catch_up;
+mod documents;
 mod index;
 mod meaning;
 mod passages;
+mod stored;
 pub(crate) mod tool;
 
 use std::sync::Arc;
 
 use consort_core::id::Millis;
-use consort_core::owner::Owner;
 use consort_log::damage::Damage;
-use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
+use consort_log::{self as log, Log, Query, Row, Seq};
 use consort_models::Embedder;
-use serde::{Deserialize, Serialize};
-
-pub use index::Hit;
-use index::{Entry, Index};
 use tokio::sync::Mutex;
+
+pub use documents::{DocumentInfo, NewDocument, TITLE_MAX};
+pub use index::Hit;
+use index::Index;
+pub use passages::PassagePlace;
+pub use stored::DOCUMENT;
+use stored::{CollectionEvent, Summary, append, stream};
 
 /// The kind of a collection's stream, and the prefix of its name.
 pub const KIND: &str = "collection";
 /// The maximum length of a name in characters.
 const NAME_MAX: usize = 64;
-/// The maximum size of one document in bytes.
-const DOCUMENT_MAX: usize = 4 * 1024 * 1024;
 /// The maximum number of documents of one collection, so that catching up takes only seconds.
 const DOCUMENTS_MAX: u64 = 10_000;
 /// The maximum number of collections, all of which are listed and searched.
 const COLLECTIONS_MAX: usize = 1_000;
-/// Records read and indexed at once: with documents of the largest size, 32 MiB.
-const PAGE: usize = 8;
-/// The maximum number of attempts to append a document when others append at the same time.
+/// The maximum number of attempts to append to a collection when others append at the same time.
 const TRIES_MAX: usize = 16;
 
 /// The reason why an operation on a collection failed.
@@ -56,6 +57,20 @@ pub enum Error {
         /// The names of the existing collections.
         known: Vec<String>,
     },
+    /// There is no such document: use one of those that are listed.
+    #[error("there is no document {document} in the collection '{collection}'")]
+    NoDocument {
+        /// The collection.
+        collection: String,
+        /// The requested number.
+        document: u64,
+    },
+    /// The file is of a type that cannot be read: send another.
+    #[error("{0}")]
+    Unsupported(String),
+    /// Too many files are being read: try again later.
+    #[error("other files are being read: try again")]
+    Busy,
     /// The log failed: try again later.
     #[error(transparent)]
     Log(#[from] log::Error),
@@ -76,36 +91,12 @@ pub struct Collection {
     pub damage: Option<String>,
 }
 
-/// An event of a collection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum CollectionEvent {
-    Created,
-    Added {
-        title: String,
-        text: String,
-    },
-    /// Vectors of a document's passages, from this one on, computed by one model.
-    Embedded {
-        document: u64,
-        from: usize,
-        model: String,
-        vectors: Vec<String>,
-    },
-}
-
-/// The collection's own fields of its row in the log's list.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Summary {
-    length: Seq,
-    documents: u64,
-    updated_at: Millis,
-}
-
 /// A collection, and the number of its records.
 struct Found {
     collection: Collection,
     length: Seq,
+    /// The highest number that was given to a document.
+    numbered: u64,
 }
 
 /// The result of adding a document.
@@ -150,7 +141,7 @@ impl Collections {
         if self.log.list(all).await?.total >= COLLECTIONS_MAX {
             return Err(Error::TooMany);
         }
-        let summary = Summary { length: 1, documents: 0, updated_at: now };
+        let summary = Summary { length: 1, documents: 0, updated_at: now, numbered: None };
         match self.log.append(append(name, (now, summary), &CollectionEvent::Created)?).await {
             Ok(()) => Ok(Collection { documents: 0, updated_at: now, ..Collection::unread(name, now, None) }),
             Err(log::Error::Fenced) => Err(Error::Exists(name.to_owned())),
@@ -173,9 +164,11 @@ impl Collections {
     /// Erases a collection with all of its documents, also when it cannot be read.
     pub async fn delete(&self, name: &str) -> Result<(), Error> {
         self.get(name).await?;
-        let stream: Arc<str> = stream(name).into();
-        self.log.erase(vec![stream.clone()]).await?;
-        self.damage.forget([&stream]);
+        // Its own stream last: what dies in between has a collection with fewer documents.
+        let documents = self.document_streams(name).await?.into_iter().map(|(stream, _)| stream);
+        let streams: Vec<Arc<str>> = documents.chain([stream(name).into()]).collect();
+        self.log.erase(streams.clone()).await?;
+        self.damage.forget(&streams);
         let collection = name.to_owned();
         Ok(self.with_index(move |index| index.remove(&collection)).await?)
     }
@@ -188,30 +181,16 @@ impl Collections {
         Ok(found)
     }
 
-    /// Adds a document: plain text, Markdown or HTML, which is stored as Markdown.
-    pub async fn add(&self, name: &str, title: &str, content: &str, now: Millis) -> Result<Added, Error> {
-        if content.trim().is_empty() || content.len() > DOCUMENT_MAX {
-            return Err(Error::Invalid(format!("a document has between 1 and {DOCUMENT_MAX} bytes")));
-        }
-        let text = passages::plain(content).await.map_err(Error::Invalid)?;
-        let fact = CollectionEvent::Added { title: title.trim().to_owned(), text };
-        let document = self.append(name, &fact, now).await?;
-        Ok(Added { document, embedded: self.embed_all(name, now).await? })
-    }
-
-    /// Appends an event; returns the new number of documents.
-    async fn append(&self, name: &str, fact: &CollectionEvent, now: Millis) -> Result<u64, Error> {
+    /// Appends an event that changes no document.
+    async fn append(&self, name: &str, fact: &CollectionEvent, now: Millis) -> Result<(), Error> {
         for _attempt in 0..TRIES_MAX {
-            let Found { collection, length } = self.find(name).await?;
-            let adds = u64::from(matches!(fact, CollectionEvent::Added { .. }));
-            if collection.documents + adds > DOCUMENTS_MAX {
-                return Err(Error::Invalid(format!("a collection has at most {DOCUMENTS_MAX} documents")));
-            }
-            let documents = collection.documents + adds;
-            let summary = Summary { length: length + 1, documents, updated_at: now };
+            let Found { collection, length, numbered } = self.find(name).await?;
+            let documents = collection.documents;
+            let numbered = Some(numbered);
+            let summary = Summary { length: length + 1, documents, updated_at: now, numbered };
             match self.log.append(append(name, (collection.created_at, summary), fact)?).await {
                 Err(log::Error::Fenced) => {}
-                stored => return Ok(stored.map(|()| documents)?),
+                stored => return Ok(stored?),
             }
         }
         Err(log::Error::Unavailable(format!("too many write to the collection '{name}' at once")).into())
@@ -220,31 +199,53 @@ impl Collections {
     /// Returns the passages that best match a query, at most `max`,
     /// from these collections, or from all when none is named.
     pub async fn search(&self, query: &str, names: &[String], max: usize, now: Millis) -> Result<Vec<Hit>, Error> {
+        let readable = self.readable(names, now).await?;
+        let names: Vec<&str> = readable.iter().map(String::as_str).collect();
+        let vector = self.meaning(query, &names, now).await?;
+        let query = query.to_owned();
+        let search = move |index: &mut Index| {
+            let names: Vec<&str> = readable.iter().map(String::as_str).collect();
+            index.search((&query, vector.as_ref()), &names, max)
+        };
+        Ok(self.with_index(search).await?)
+    }
+
+    /// Returns the passages of all collections that have words of a query, at most `max`,
+    /// each with the time at which its document was put in.
+    pub async fn search_words(&self, query: &str, max: usize, now: Millis) -> Result<Vec<(Hit, Millis)>, Error> {
+        let readable = self.readable(&[], now).await?;
+        let query = query.to_owned();
+        let search = move |index: &mut Index| {
+            let names: Vec<&str> = readable.iter().map(String::as_str).collect();
+            let hits = index.search_beginnings(&query, &names, max)?;
+            let at = |hit: &Hit| index.document(&hit.collection, hit.document).map(|meta| meta.created_at);
+            Ok(hits.into_iter().map(|hit| (at(&hit).unwrap_or_default(), hit)).map(|(at, hit)| (hit, at)).collect())
+        };
+        Ok(self.with_index(search).await?)
+    }
+
+    /// Brings the index up to these collections, or to all when none is named; returns
+    /// their names. Of all, those that cannot be read are left out.
+    async fn readable(&self, names: &[String], now: Millis) -> Result<Vec<String>, Error> {
         let known = self.all().await?;
         if let Some(name) = names.iter().find(|name| !known.iter().any(|found| found.collection.name == **name)) {
             return Err(unknown(name, known));
         }
-        let searches_all = names.is_empty();
         let wanted = known.iter().filter(|known| names.is_empty() || names.contains(&known.collection.name));
-        let mut readable: Vec<&str> = Vec::new();
+        let mut readable: Vec<String> = Vec::new();
         for found in wanted {
-            let name = found.collection.name.as_str();
-            match self.catch_up_with(found).await {
-                // A search over all collections skips those that cannot be read.
-                Err(Error::Log(error @ log::Error::Damaged { .. })) if searches_all => {
+            let caught_up = match found.check() {
+                Ok(()) => self.catch_up(found, now).await,
+                Err(error) => Err(error.into()),
+            };
+            match caught_up {
+                Err(Error::Log(error @ log::Error::Damaged { .. })) if names.is_empty() => {
                     tracing::warn!(%error, "a collection that cannot be read is not searched");
                 }
-                caught_up => caught_up.map(|()| readable.push(name))?,
+                caught_up => caught_up.map(|()| readable.push(found.collection.name.clone()))?,
             }
         }
-        let vector = self.meaning(query, &readable, now).await?;
-        let (query, names): (String, Vec<String>) =
-            (query.to_owned(), readable.into_iter().map(str::to_owned).collect());
-        let search = move |index: &mut Index| {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            index.search((&query, vector.as_ref()), &names, max)
-        };
-        Ok(self.with_index(search).await?)
+        Ok(readable)
     }
 
     /// Checks that collections of these names exist and that nothing is known to be wrong with them.
@@ -255,7 +256,7 @@ impl Collections {
         Ok(())
     }
 
-    /// A collection something is to be done with.
+    /// Returns the collection of this name; an error if it does not exist or cannot be read.
     async fn find(&self, name: &str) -> Result<Found, Error> {
         let mut known = self.all().await?;
         let place = known.iter().position(|found| found.collection.name == name);
@@ -268,48 +269,16 @@ impl Collections {
         let name = stream.strip_prefix(KIND)?.strip_prefix('/')?;
         let known = self.damage.reason(stream);
         Some(match serde_json::from_str::<Summary>(&row.body) {
-            Ok(Summary { length, documents, updated_at }) => {
+            Ok(Summary { length, documents, updated_at, numbered }) => {
                 let unread = Collection::unread(name, row.started_at, known);
-                Found { collection: Collection { documents, updated_at, ..unread }, length }
+                let collection = Collection { documents, updated_at, ..unread };
+                Found { collection, length, numbered: numbered.unwrap_or(documents) }
             }
             Err(error) => {
                 let reason = Some(format!("its row cannot be read: {error}"));
-                Found { collection: Collection::unread(name, row.started_at, reason), length: 0 }
+                Found { collection: Collection::unread(name, row.started_at, reason), length: 0, numbered: 0 }
             }
         })
-    }
-
-    /// Reads the records that were added to this collection since the last search.
-    async fn catch_up_with(&self, found: &Found) -> Result<(), Error> {
-        found.check()?;
-        self.catch_up(found).await
-    }
-
-    /// Reads the records that were added since the last search, a piece at a time, so
-    /// that searches in other collections come between them.
-    async fn catch_up(&self, found: &Found) -> Result<(), Error> {
-        let Found { collection: Collection { name, created_at, .. }, length } = found;
-        let (stream, created_at) = (stream(name), *created_at);
-        loop {
-            let collection = name.clone();
-            let from = self.with_index(move |index| index.length(&collection, created_at)).await?;
-            if from >= *length {
-                return Ok(());
-            }
-            let records = self.damage.note(self.log.read(&stream, from, PAGE).await)?;
-            if records.is_empty() {
-                return Ok(());
-            }
-            let (place, collection) = (stream.clone(), name.clone());
-            let model = self.embedder.as_ref().map(|embedder| embedder.model().to_owned());
-            let add = move |index: &mut Index| {
-                let facts = (from..).zip(&records).map(|(seq, record)| fact(&place, seq, record));
-                let facts: Vec<CollectionEvent> = facts.collect::<Result<_, log::Error>>()?;
-                let entries = facts.iter().map(|fact| entry(fact, model.as_deref())).collect();
-                index.add(&collection, from, entries)
-            };
-            self.damage.note(self.with_index(add).await)?;
-        }
     }
 
     /// Lets a thread of its own work on the index.
@@ -320,18 +289,6 @@ impl Collections {
         let mut index = self.index.clone().lock_owned().await;
         let done = tokio::task::spawn_blocking(move || work(&mut index)).await;
         done.unwrap_or_else(|stopped| Err(log::Error::Unavailable(stopped.to_string())))
-    }
-}
-
-/// Returns what an event adds to the search index; vectors of other models add nothing.
-fn entry<'a>(fact: &'a CollectionEvent, embedder: Option<&str>) -> Entry<'a> {
-    match fact {
-        CollectionEvent::Added { title, text } => Entry::Document(title, passages::cut(text)),
-        CollectionEvent::Embedded { document, from, model, vectors } if embedder == Some(model) => {
-            let vectors = vectors.iter().filter_map(|text| meaning::read(text)).collect();
-            Entry::Vectors { document: *document, from: *from, vectors }
-        }
-        CollectionEvent::Created | CollectionEvent::Embedded { .. } => Entry::Nothing,
     }
 }
 
@@ -348,26 +305,6 @@ fn check_name(name: &str) -> Result<(), Error> {
     Err(Error::Invalid(message))
 }
 
-fn stream(name: &str) -> String {
-    format!("{KIND}/{name}")
-}
-
-fn append(name: &str, (created_at, summary): (Millis, Summary), fact: &CollectionEvent) -> Result<Append, log::Error> {
-    let json = |error: serde_json::Error| log::Error::Unavailable(error.to_string());
-    let row = Row {
-        kind: KIND.into(),
-        status: "OPEN".into(),
-        started_at: created_at,
-        owner: Owner::local(),
-        ended_at: None,
-        tags: [("collection".to_owned(), name.to_owned())].into(),
-        body: serde_json::to_string(&summary).map_err(json)?.into(),
-    };
-    let records = vec![Record { body: serde_json::to_string(fact).map_err(json)?.into(), attachments: Vec::new() }];
-    let (stream, expected) = (stream(name).into(), summary.length - 1);
-    Ok(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() })
-}
-
 impl Collection {
     /// Returns the list entry of a collection of which only its name and age are known.
     fn unread(name: &str, created_at: Millis, damage: Option<String>) -> Collection {
@@ -381,12 +318,6 @@ impl Found {
         let Collection { name, damage, .. } = &self.collection;
         damage.clone().map_or(Ok(()), |reason| Err(log::Error::Damaged { stream: stream(name), seq: 0, reason }))
     }
-}
-
-fn fact(stream: &str, seq: Seq, record: &Record) -> Result<CollectionEvent, log::Error> {
-    let damaged =
-        |error: serde_json::Error| log::Error::Damaged { stream: stream.to_owned(), seq, reason: error.to_string() };
-    serde_json::from_str(&record.body).map_err(damaged)
 }
 
 #[cfg(test)]
@@ -477,7 +408,7 @@ mod tests {
             waited += 1;
             tokio::task::yield_now().await;
         }
-        assert!(waited > 40 / PAGE, "{waited}");
+        assert!(waited > 40 / catch_up::PAGE, "{waited}");
     }
 
     #[tokio::test]
@@ -489,5 +420,97 @@ mod tests {
         let mut numbers = [one.unwrap().document, two.unwrap().document];
         numbers.sort_unstable();
         assert_eq!(numbers, [1, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_document_is_replaced_and_removed_and_its_text_is_erased() {
+        let log = Arc::new(MemoryLog::default());
+        let collections = Collections::new(log.clone());
+        collections.create("kitchen", 1).await.unwrap();
+        collections.add("kitchen", "Soup", "Boil water.", 2).await.unwrap();
+        collections.add("kitchen", "Bread", "Knead dough.", 3).await.unwrap();
+        let better = NewDocument::written("Broth", "Simmer bones.").await.unwrap();
+        assert_eq!(collections.replace("kitchen", 1, &better, 4).await, added(1));
+        assert_eq!(collections.search("water", &[], 5, 5).await.unwrap(), []);
+        assert_eq!(titles(&collections.search("bones", &[], 5, 5).await.unwrap()), ["Broth"]);
+        collections.remove_document("kitchen", 2, 6).await.unwrap();
+        assert_eq!(collections.search("dough", &[], 5, 7).await.unwrap(), []);
+        assert_eq!(collections.add("kitchen", "Tea", "Steep leaves.", 8).await, added(3), "numbers are not used again");
+
+        for collections in [collections, Collections::new(log.clone())] {
+            let documents = collections.documents("kitchen", 9).await.unwrap();
+            let listed: Vec<_> = documents.iter().map(|one| (one.number, one.title.as_str(), one.created_at)).collect();
+            assert_eq!(listed, [(1, "Broth", 2), (3, "Tea", 8)]);
+            assert_eq!(collections.get("kitchen").await.unwrap().documents, 2);
+            assert_eq!(collections.document("kitchen", 1, 9).await.unwrap().1.text(), "Simmer bones.");
+            let gone = Error::NoDocument { collection: "kitchen".to_owned(), document: 2 };
+            assert_eq!(collections.document("kitchen", 2, 9).await, Err(gone.clone()));
+            assert_eq!(collections.remove_document("kitchen", 2, 9).await, Err(gone.clone()));
+            assert_eq!(collections.replace("kitchen", 2, &better, 9).await, Err(gone));
+        }
+        let texts = Query { kind: Some(DOCUMENT.to_owned()), limit: 9, ..Query::default() };
+        assert_eq!(log.list(texts.clone()).await.unwrap().total, 2, "one for each document there is");
+        Collections::new(log.clone()).delete("kitchen").await.unwrap();
+        assert_eq!(log.list(texts).await.unwrap().total, 0);
+    }
+
+    #[tokio::test]
+    async fn what_a_process_left_behind_that_died_is_erased_by_the_next() {
+        let log = Arc::new(MemoryLog::default());
+        let first = Collections::new(log.clone());
+        first.create("kitchen", 1).await.unwrap();
+        first.add("kitchen", "Soup", "Boil water.", 2).await.unwrap();
+        let texts = Query { kind: Some(DOCUMENT.to_owned()), limit: 9, ..Query::default() };
+        let soup = log.list(texts.clone()).await.unwrap().rows[0].0.clone();
+        // It died after it had stored a text, and before it had erased one.
+        let text = stored::DocumentEvent::of(crate::extract::Extracted::plain("lost".to_owned()));
+        log.append(stored::append_document(("kitchen", "document/kitchen/lost"), 0, &text, 3).unwrap()).await.unwrap();
+        first.append("kitchen", &CollectionEvent::Removed { document: 1 }, 4).await.unwrap();
+        assert_eq!(log.list(texts.clone()).await.unwrap().total, 2);
+        let later = 3_600_010;
+        assert_eq!(Collections::new(log.clone()).documents("kitchen", 10).await.unwrap(), []);
+        assert!(log.read(&soup, 0, 1).await.unwrap().is_empty(), "what was removed is gone at once");
+        assert_eq!(log.list(texts.clone()).await.unwrap().total, 1, "the other may just be on its way");
+        assert_eq!(Collections::new(log.clone()).documents("kitchen", later).await.unwrap(), []);
+        assert_eq!(log.list(texts).await.unwrap().total, 0);
+    }
+
+    #[tokio::test]
+    async fn documents_of_the_first_edition_are_read_replaced_and_removed() {
+        let log = Arc::new(MemoryLog::default());
+        let collections = Collections::new(log.clone());
+        collections.create("kitchen", 1).await.unwrap();
+        for (length, title) in [(2, "Soup"), (3, "Bread")] {
+            let summary = Summary { length, documents: length - 1, updated_at: 1, numbered: None };
+            let fact = CollectionEvent::Added { title: title.to_owned(), text: format!("{title} and salt") };
+            log.append(append("kitchen", (1, summary), &fact).unwrap()).await.unwrap();
+        }
+        assert_eq!(collections.document("kitchen", 2, 2).await.unwrap().1.text(), "Bread and salt");
+        collections.remove_document("kitchen", 1, 3).await.unwrap();
+        assert_eq!(titles(&collections.search("salt", &[], 5, 4).await.unwrap()), ["Bread"]);
+        assert_eq!(collections.add("kitchen", "Tea", "Leaves and salt", 5).await, added(3));
+        let better = NewDocument::written("Rolls", "Rolls and salt").await.unwrap();
+        collections.replace("kitchen", 2, &better, 6).await.unwrap();
+        let found = Collections::new(log).search("salt", &[], 5, 7).await.unwrap();
+        let mut numbers: Vec<u64> = found.iter().map(|hit| hit.document).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [2, 3]);
+    }
+
+    #[tokio::test]
+    async fn a_file_has_the_title_of_its_first_line_and_its_passages_their_pages() {
+        let collections = Collections::new(Arc::new(MemoryLog::default()));
+        collections.create("kitchen", 1).await.unwrap();
+        let csv = crate::extract::MediaType::parse("text/csv");
+        let file = NewDocument::file(None, &csv, b"\n# dish,salt\nsoup,much".to_vec()).await.unwrap();
+        assert_eq!(file.title(), "dish,salt");
+        let long = "x".repeat(TITLE_MAX + 1);
+        assert!(matches!(NewDocument::file(Some(&long), &csv, b"a".to_vec()).await, Err(Error::Invalid(_))));
+        assert!(matches!(NewDocument::file(None, &csv, Vec::new()).await, Err(Error::Invalid(_))));
+        let pdf = crate::extract::pdf_of(&["Boil water.", "Add saffron."]);
+        let kind = crate::extract::MediaType::parse(crate::extract::PDF);
+        let document = NewDocument::file(Some("Menu"), &kind, pdf).await.unwrap();
+        collections.put("kitchen", &document, 2).await.unwrap();
+        assert_eq!(collections.search("saffron", &[], 5, 3).await.unwrap()[0].place, PassagePlace::Page(2));
     }
 }

@@ -57,5 +57,6 @@ impl Tool for SearchCollections {
 }
 
 fn words(hit: &Hit) -> String {
-    format!("[{}, document {}: {}]\n{}", hit.collection, hit.document, hit.title, hit.snippet)
+    let Hit { collection, document, title, place, snippet, .. } = hit;
+    format!("[{collection}, document {document}: {title}, {}]\n{snippet}", place.words())
 }

@@ -62,7 +62,7 @@ async fn fetch(reach: Reach, args: Value) -> Result<String, String> {
     match HttpFetch::new(outbound).call(call).await {
         Answer::Done { text, data: None } => Ok(text),
         Answer::Failed(why) => Err(why),
-        other @ (Answer::Done { .. } | Answer::Unknown(_)) => panic!("{other:?}"),
+        other @ (Answer::Done { .. } | Answer::Unknown(_) | Answer::Late { .. }) => panic!("{other:?}"),
     }
 }
 

@@ -8,7 +8,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{DirEntry, Metadata, OpenOptions};
 use consort_core::id::Millis;
 
-use super::place::{Place, is_git};
+use super::place::{WorkspacePath, is_git};
 use super::{Folder, Workspace};
 
 /// The maximum size of a file that is shown, in bytes.
@@ -62,13 +62,13 @@ pub enum Hidden {
 impl Workspace {
     /// Returns the entries of a folder; the empty path is the workspace itself.
     pub async fn list(&self, path: &str) -> Result<Vec<Item>, Hidden> {
-        let place = Place::parse(if path.is_empty() { "." } else { path }).map_err(Hidden::Outside)?;
+        let place = WorkspacePath::parse(if path.is_empty() { "." } else { path }).map_err(Hidden::Outside)?;
         self.look(move |folder| entries(folder, &place)).await
     }
 
     /// Returns the text of a file.
     pub async fn text(&self, path: &str) -> Result<String, Hidden> {
-        let place = Place::parse(path).map_err(Hidden::Outside)?;
+        let place = WorkspacePath::parse(path).map_err(Hidden::Outside)?;
         self.look(move |folder| content(folder, &place)).await
     }
 
@@ -80,16 +80,16 @@ impl Workspace {
     }
 }
 
-fn entries(folder: &Folder, place: &Place) -> Result<Vec<Item>, Hidden> {
+fn entries(folder: &Folder, place: &WorkspacePath) -> Result<Vec<Item>, Hidden> {
     folder.check_real(place).map_err(Hidden::Outside)?;
-    let about = folder.root.metadata(place.path()).map_err(hidden)?;
+    let about = folder.root.metadata(folder.path(place)).map_err(hidden)?;
     if !about.is_dir() {
         return Err(Hidden::NotFolder);
     }
-    let entries = folder.root.read_dir(place.path()).map_err(hidden)?;
+    let entries = folder.root.read_dir(folder.path(place)).map_err(hidden)?;
     let item = |entry: DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let about = folder.root.metadata(place.join(&name).path()).ok();
+        let about = folder.root.metadata(folder.path(&place.join(&name))).ok();
         Item {
             is_folder: about.as_ref().is_some_and(Metadata::is_dir),
             bytes: about.as_ref().map(Metadata::len),
@@ -107,11 +107,11 @@ fn modified_at(about: &Metadata) -> Option<Millis> {
 }
 
 /// Returns the content of a file. It is opened without blocking, since a pipe would wait for its writer.
-fn content(folder: &Folder, place: &Place) -> Result<String, Hidden> {
+fn content(folder: &Folder, place: &WorkspacePath) -> Result<String, Hidden> {
     folder.check_real(place).map_err(Hidden::Outside)?;
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true).follow(FollowSymlinks::Yes);
-    let file = folder.root.open_with(place.path(), &options).map_err(hidden)?;
+    let file = folder.root.open_with(folder.path(place), &options).map_err(hidden)?;
     let about = file.metadata().map_err(hidden)?;
     if !about.is_file() {
         return Err(Hidden::NotFile);

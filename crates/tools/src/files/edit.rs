@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::arguments::arguments;
 use super::change::modified;
-use super::place::Place;
+use super::place::WorkspacePath;
 use super::read::text;
 use super::seen::print;
 use super::{FILE_MAX, Folder, Workspace, changing, current, info, missing, replace};
@@ -63,11 +63,11 @@ impl Tool for EditFile {
 
 fn edit(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> Result<Answer, String> {
     let args: Args = arguments(args)?;
-    let place = &Place::of_file(&args.path)?;
+    let place = &WorkspacePath::of_file(&args.path)?;
     folder.check_writer(place, &account)?;
     let (parent, name) = place.split();
     folder.check_real(&parent)?;
-    let dir = folder.root.open_dir(parent.path()).map_err(|error| folder.words(&parent, &error))?;
+    let dir = folder.root.open_dir(folder.path(&parent)).map_err(|error| folder.words(&parent, &error))?;
     let now = current(&dir, name, place)?.ok_or_else(|| missing(&folder.root, place))?;
     if folder.seen(&run, place).is_some_and(|read| read != print(&now.bytes)) {
         return Err(format!("`{}` has changed since it was read; read it again first", place.as_str()));
@@ -79,8 +79,9 @@ fn edit(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> R
     Ok(modified(&account, place, (&before, &after)))
 }
 
-fn replaced(place: &Place, before: &str, args: &Args) -> Result<String, String> {
-    let (path, Args { old, new, .. }) = (place.as_str(), args);
+fn replaced(place: &WorkspacePath, before: &str, args: &Args) -> Result<String, String> {
+    let path = place.as_str();
+    let Args { old, new, .. } = args;
     if old.is_empty() || old == new {
         return Err("`old` must not be empty, and `new` must differ from it".to_owned());
     }

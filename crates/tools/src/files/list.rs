@@ -11,14 +11,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::arguments::{arguments, short};
-use super::place::{Place, is_git};
+use super::place::{WorkspacePath, is_git};
 use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};
 
 /// The maximum number of files listed at once.
 const LISTED_MAX: usize = 1_000;
 /// The maximum number of files visited; a larger workspace has to be searched folder by folder.
-const VISITED_MAX: usize = 50_000;
+pub(super) const VISITED_MAX: usize = 50_000;
 /// The maximum size of a pattern in bytes.
 const GLOB_MAX: usize = 256;
 
@@ -70,7 +70,7 @@ impl Tool for ListFiles {
 
 fn list(folder: &Folder, invocation: Invocation) -> Result<Answer, String> {
     let Args { path, glob } = arguments(invocation.args)?;
-    let place = Place::parse(path.as_deref().unwrap_or("."))?;
+    let place = WorkspacePath::parse(path.as_deref().unwrap_or("."))?;
     folder.check_real(&place)?;
     let found = match glob.as_deref().map(pattern).transpose()? {
         Some(matcher) => search(folder, &place, &matcher)?,
@@ -83,7 +83,7 @@ fn list(folder: &Folder, invocation: Invocation) -> Result<Answer, String> {
     Ok(Answer::Done { text: page(found), data: None })
 }
 
-fn pattern(glob: &str) -> Result<GlobMatcher, String> {
+pub(super) fn pattern(glob: &str) -> Result<GlobMatcher, String> {
     if glob.len() > GLOB_MAX {
         return Err(format!("the pattern is longer than {GLOB_MAX} bytes"));
     }
@@ -92,17 +92,18 @@ fn pattern(glob: &str) -> Result<GlobMatcher, String> {
     Ok(built.compile_matcher())
 }
 
-fn entries(folder: &Folder, place: &Place) -> Result<Vec<(Place, DirEntry)>, String> {
-    let read = folder.root.read_dir(place.path()).map_err(|error| folder.words(place, &error))?;
+pub(super) fn entries(folder: &Folder, place: &WorkspacePath) -> Result<Vec<(WorkspacePath, DirEntry)>, String> {
+    let read = folder.root.read_dir(folder.path(place)).map_err(|error| folder.words(place, &error))?;
     let is_shown = |entry: &DirEntry| !is_git(&entry.file_name().to_string_lossy());
     let entries = read.filter_map(Result::ok).filter(is_shown).take(VISITED_MAX);
     Ok(entries.map(|entry| (place.join(&entry.file_name().to_string_lossy()), entry)).collect())
 }
 
 /// Searches folder after folder; one that cannot be opened is skipped.
-fn search(folder: &Folder, start: &Place, matcher: &GlobMatcher) -> Result<Found, String> {
+fn search(folder: &Folder, start: &WorkspacePath, matcher: &GlobMatcher) -> Result<Found, String> {
     let mut found = Found { rows: Vec::new(), complete: true };
-    let (mut open, mut visited) = (entries(folder, start)?, 0);
+    let mut open = entries(folder, start)?;
+    let mut visited = 0;
     while let Some((place, entry)) = open.pop() {
         visited += 1;
         if visited > VISITED_MAX || open.len() > VISITED_MAX {

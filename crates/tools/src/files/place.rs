@@ -21,11 +21,11 @@ const LOOK_ALIKES: [char; 13] = [
 ];
 
 /// A path in the workspace; empty for the workspace itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place(String);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct WorkspacePath(String);
 
-impl Place {
-    pub(super) fn parse(text: &str) -> Result<Place, String> {
+impl WorkspacePath {
+    pub(super) fn parse(text: &str) -> Result<WorkspacePath, String> {
         let refused = |why: &str| format!("`{}` is refused: {why}", short(text).escape_debug());
         whole(text).map_or(Ok(()), |why| Err(refused(why)))?;
         let names: Vec<&str> = text.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
@@ -33,13 +33,15 @@ impl Place {
             return Err(refused(&format!("it is more than {DEPTH_MAX} folders deep")));
         }
         names.iter().find_map(|name| part(name)).map_or(Ok(()), |why| Err(refused(why)))?;
-        Ok(Place(names.join("/")))
+        Ok(WorkspacePath(names.join("/")))
     }
 
     /// Parses the path of a file: the workspace itself is not one.
-    pub(super) fn of_file(text: &str) -> Result<Place, String> {
-        match Place::parse(text)? {
-            Place(path) if path.is_empty() => Err(format!("`{text}` is the workspace itself, not a file in it")),
+    pub(super) fn of_file(text: &str) -> Result<WorkspacePath, String> {
+        match WorkspacePath::parse(text)? {
+            WorkspacePath(path) if path.is_empty() => {
+                Err(format!("`{text}` is the workspace itself, not a file in it"))
+            }
             place => Ok(place),
         }
     }
@@ -54,13 +56,13 @@ impl Place {
     }
 
     /// Returns the folder it is in, and its name there.
-    pub(super) fn split(&self) -> (Place, &str) {
+    pub(super) fn split(&self) -> (WorkspacePath, &str) {
         let (folder, name) = self.0.rsplit_once('/').unwrap_or(("", &self.0));
-        (Place(folder.to_owned()), name)
+        (WorkspacePath(folder.to_owned()), name)
     }
 
-    pub(super) fn join(&self, name: &str) -> Place {
-        if self.0.is_empty() { Place(name.to_owned()) } else { Place(format!("{}/{name}", self.0)) }
+    pub(super) fn join(&self, name: &str) -> WorkspacePath {
+        if self.0.is_empty() { WorkspacePath(name.to_owned()) } else { WorkspacePath(format!("{}/{name}", self.0)) }
     }
 }
 
@@ -97,7 +99,7 @@ fn part(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a name is that of the folder in which git keeps its configuration and hooks.
+/// Returns whether a name is that of the folder in which git keeps its configuration and hooks.
 pub(super) fn is_git(name: &str) -> bool {
     name.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(".git")
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::arguments::arguments;
-use super::place::Place;
+use super::place::WorkspacePath;
 use super::seen::print;
 use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};
@@ -64,17 +64,18 @@ impl Tool for ReadFile {
 
 fn read(folder: &Folder, Invocation { run, args, .. }: Invocation) -> Result<Answer, String> {
     let Args { path, offset, limit } = arguments(args)?;
-    let place = Place::of_file(&path)?;
+    let place = WorkspacePath::of_file(&path)?;
     let bytes = folder.read(&place)?;
     let print = print(&bytes);
     let text = text(&place, bytes)?;
     folder.note(&run, &place, print);
-    let (first, limit) = (offset.unwrap_or(1).max(1), limit.unwrap_or(LINES_MAX).min(LINES_MAX));
+    let first = offset.unwrap_or(1).max(1);
+    let limit = limit.unwrap_or(LINES_MAX).min(LINES_MAX);
     Ok(Answer::Done { text: numbered(&text, first, limit), data: None })
 }
 
 /// Returns the text of a file; a file that is not text is refused.
-pub(super) fn text(place: &Place, bytes: Vec<u8>) -> Result<String, String> {
+pub(super) fn text(place: &WorkspacePath, bytes: Vec<u8>) -> Result<String, String> {
     let size = bytes.len();
     let refused = |why: &str| format!("`{}` is not text: {why} ({size} bytes)", place.as_str());
     if bytes.contains(&0) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::place::Place;
+use super::place::WorkspacePath;
 
 /// The maximum number of runs remembered; many more than run at once.
 const RUNS_MAX: usize = 256;
@@ -28,7 +28,7 @@ type Files = VecDeque<(String, Print)>;
 pub(super) struct Seen(VecDeque<(Arc<str>, Files)>);
 
 impl Seen {
-    pub(super) fn note(&mut self, run: &Arc<str>, place: &Place, print: Print) {
+    pub(super) fn note(&mut self, run: &Arc<str>, place: &WorkspacePath, print: Print) {
         let known = self.0.iter().position(|(name, _)| name == run);
         let (run, mut files) =
             known.and_then(|index| self.0.remove(index)).unwrap_or_else(|| (run.clone(), VecDeque::new()));
@@ -39,7 +39,7 @@ impl Seen {
         self.0.drain(..self.0.len().saturating_sub(RUNS_MAX));
     }
 
-    pub(super) fn get(&self, run: &str, place: &Place) -> Option<Print> {
+    pub(super) fn get(&self, run: &str, place: &WorkspacePath) -> Option<Print> {
         let (_, files) = self.0.iter().find(|(name, _)| **name == *run)?;
         files.iter().find(|(path, _)| path == place.as_str()).map(|(_, print)| *print)
     }
@@ -52,8 +52,9 @@ mod tests {
     #[test]
     fn the_oldest_files_and_runs_are_forgotten_first() {
         let mut seen = Seen::default();
-        let place = |name: usize| Place::parse(&format!("f{name}")).unwrap();
-        let (first, second): (Arc<str>, Arc<str>) = ("first".into(), "second".into());
+        let place = |name: usize| WorkspacePath::parse(&format!("f{name}")).unwrap();
+        let first: Arc<str> = "first".into();
+        let second: Arc<str> = "second".into();
         for name in 0..=FILES_MAX {
             seen.note(&first, &place(name), print(b"x"));
         }

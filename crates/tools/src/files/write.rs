@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::arguments::arguments;
 use super::change::{created, modified};
-use super::place::Place;
+use super::place::WorkspacePath;
 use super::seen::print;
 use super::{Current, FILE_MAX, Folder, Workspace, changing, current, info, replace};
 use crate::{Answer, Invocation, Tool};
@@ -58,7 +58,7 @@ impl Tool for WriteFile {
 
 fn write(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> Result<Answer, String> {
     let Args { path, content } = arguments(args)?;
-    let place = &Place::of_file(&path)?;
+    let place = &WorkspacePath::of_file(&path)?;
     folder.check_writer(place, &account)?;
     if content.len() as u64 > FILE_MAX {
         return Err(format!("the content has {} bytes; files may have {FILE_MAX}", content.len()));
@@ -86,7 +86,7 @@ fn write(folder: &Folder, Invocation { run, account, args, .. }: Invocation) -> 
 }
 
 /// Returns the content that this run has read, when it is still current.
-fn known(folder: &Folder, run: &str, place: &Place, now: &Current) -> Result<String, String> {
+fn known(folder: &Folder, run: &str, place: &WorkspacePath, now: &Current) -> Result<String, String> {
     match folder.seen(run, place) {
         Some(read) if read == print(&now.bytes) => Ok(String::from_utf8_lossy(&now.bytes).into_owned()),
         Some(_) => Err(format!("`{}` has changed since it was read; read it again first", place.as_str())),

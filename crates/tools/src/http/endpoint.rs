@@ -1,12 +1,17 @@
 //! The address and the requests of an HTTP tool: the envelope, or a plain request as any API takes it.
 
+use std::sync::Arc;
+
 use consort_core::catalog::{EffectClass, plain_input};
 use consort_core::schema::Schema;
 use consort_http::headers::Headers;
+use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 use serde_json::{Map, Value, json};
 
+use super::operation::{Content, Operation};
 use super::target::{Target, with_rest};
+use super::token::ClientCredentials;
 
 /// The methods of plain requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,16 +35,19 @@ pub struct HttpEndpoint {
     shape: Shape,
     target: Target,
     pub(super) headers: Headers,
+    pub(super) auth: Option<ClientCredentials>,
 }
 
 /// The form of requests and responses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 enum Shape {
     /// POST `{"input": …, "callId": …}`, answered by `{"output": …}` or `{"error": …}`.
     #[default]
     Envelope,
     /// Arguments in path, query and body, answered by anything.
     Plain(HttpMethod),
+    /// Arguments where an operation of an OpenAPI document has them, answered by anything.
+    Operation(Arc<Operation>),
 }
 
 /// One request, ready to be sent any number of times.
@@ -47,7 +55,8 @@ enum Shape {
 pub(super) struct Prepared {
     pub(super) method: Method,
     pub(super) url: Url,
-    pub(super) body: Option<Value>,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<Content>,
 }
 
 /// The reason why an HTTP tool cannot be created.
@@ -78,7 +87,18 @@ impl HttpMethod {
         }
     }
 
-    fn sent(self) -> Method {
+    /// Returns the method as it is written.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            HttpMethod::Get => "GET",
+            HttpMethod::Post => "POST",
+            HttpMethod::Put => "PUT",
+            HttpMethod::Patch => "PATCH",
+            HttpMethod::Delete => "DELETE",
+        }
+    }
+
+    pub(super) fn sent(self) -> Method {
         match self {
             HttpMethod::Get => Method::GET,
             HttpMethod::Post => Method::POST,
@@ -91,7 +111,7 @@ impl HttpMethod {
 
 impl HttpEndpoint {
     /// Headers that calls carry for Consort's own purposes.
-    pub const OWN_HEADERS: &[&str] = &["idempotency-key", "traceparent"];
+    pub const OWN_HEADERS: &[&str] = &["idempotency-key", "traceparent", "consort-epoch"];
 
     /// Returns an endpoint that uses the envelope.
     pub fn envelope(url: &str) -> Result<HttpEndpoint, HttpToolError> {
@@ -108,15 +128,26 @@ impl HttpEndpoint {
         HttpEndpoint::new(Shape::Plain(method), url)
     }
 
+    /// Returns the endpoint of an operation; the address may contain `{…}` with any name.
+    pub(crate) fn operation(operation: Operation, url: &str) -> Result<HttpEndpoint, HttpToolError> {
+        let target = Target::of_document(url).map_err(HttpToolError::Address)?;
+        Ok(HttpEndpoint {
+            shape: Shape::Operation(Arc::new(operation)),
+            target,
+            headers: Headers::default(),
+            auth: None,
+        })
+    }
+
     fn new(shape: Shape, url: &str) -> Result<HttpEndpoint, HttpToolError> {
         let target = Target::parse(url).map_err(HttpToolError::Address)?;
-        Ok(HttpEndpoint { shape, target, headers: Headers::default() })
+        Ok(HttpEndpoint { shape, target, headers: Headers::default(), auth: None })
     }
 
     /// Adds a value to the query of every request, with `{…}` or without.
     pub fn add_query(&mut self, name: &str, value: &str) -> Result<(), String> {
         match self.shape {
-            Shape::Envelope => Err("belongs to a tool with a `method`".to_owned()),
+            Shape::Envelope | Shape::Operation(_) => Err("belongs to a tool with a `method`".to_owned()),
             Shape::Plain(_) => self.target.add_query(name, value),
         }
     }
@@ -126,8 +157,13 @@ impl HttpEndpoint {
         HttpEndpoint { headers, ..self }
     }
 
+    /// Returns the endpoint with a token of these credentials in every request.
+    pub fn with_auth(self, auth: Option<ClientCredentials>) -> HttpEndpoint {
+        HttpEndpoint { auth, ..self }
+    }
+
     /// Returns the host that calls are sent to, whatever their arguments.
-    pub(super) fn host(&self) -> Option<String> {
+    pub(crate) fn host(&self) -> Option<String> {
         self.target.host()
     }
 
@@ -138,9 +174,10 @@ impl HttpEndpoint {
 
     /// Returns the effect class of a call, unless the configuration sets another.
     pub fn effect(&self) -> EffectClass {
-        match self.shape {
+        match &self.shape {
             Shape::Envelope => EffectClass::Once,
             Shape::Plain(method) => method.effect(),
+            Shape::Operation(operation) => operation.method.effect(),
         }
     }
 
@@ -148,7 +185,7 @@ impl HttpEndpoint {
     pub fn schema(&self) -> Schema {
         Schema::new(match self.shape {
             Shape::Envelope => plain_input(),
-            Shape::Plain(_) => self.target.schema(),
+            Shape::Plain(_) | Shape::Operation(_) => self.target.schema(),
         })
     }
 
@@ -165,24 +202,27 @@ impl HttpEndpoint {
     pub(super) fn prepare(&self, schema: &Schema, args: &Value, key: &str) -> Result<Prepared, String> {
         let nothing = Map::new();
         let all = args.as_object().unwrap_or(&nothing);
-        match self.shape {
+        match &self.shape {
             Shape::Envelope => {
                 let url = self.target.fill(&nothing)?.url;
                 // Without a configured schema an endpoint gets the bare text of the only argument.
                 let bare = *schema.json() == plain_input();
                 let input = if bare { args.get("input").unwrap_or(&Value::Null) } else { args };
-                Ok(Prepared { method: Method::POST, url, body: Some(json!({ "input": input, "callId": key })) })
+                let body = Content::Json(json!({ "input": input, "callId": key }));
+                Ok(Prepared { method: Method::POST, url, headers: HeaderMap::new(), body: Some(body) })
             }
             Shape::Plain(method) if method.has_body() => {
                 let filled = self.target.fill(all)?;
                 let has_body = !filled.rest.is_empty() || self.target.leaves_over(schema.json());
-                let body = has_body.then_some(Value::Object(filled.rest));
-                Ok(Prepared { method: method.sent(), url: filled.url, body })
+                let body = has_body.then_some(Content::Json(Value::Object(filled.rest)));
+                Ok(Prepared { method: method.sent(), url: filled.url, headers: HeaderMap::new(), body })
             }
             Shape::Plain(method) => {
                 let filled = self.target.fill(all)?;
-                Ok(Prepared { method: method.sent(), url: with_rest(filled.url, &filled.rest)?, body: None })
+                let url = with_rest(filled.url, &filled.rest)?;
+                Ok(Prepared { method: method.sent(), url, headers: HeaderMap::new(), body: None })
             }
+            Shape::Operation(operation) => operation.prepare(self.target.fill(all)?),
         }
     }
 }

@@ -4,9 +4,11 @@
 
 mod answer;
 mod endpoint;
+pub(crate) mod operation;
 mod target;
 #[cfg(test)]
 mod tests;
+mod token;
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -15,16 +17,18 @@ use std::time::{Duration, SystemTime};
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::reach::{Destination, Reach};
 use consort_http::retry_after;
-use consort_http::trace;
+use consort_http::{right, trace};
 use futures::future::BoxFuture;
-use reqwest::header::LOCATION;
+use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
 
 pub use endpoint::{HttpEndpoint, HttpMethod, HttpToolError};
 pub(super) use target::encoded;
+pub use token::ClientCredentials;
 
 use self::endpoint::Prepared;
-use super::{Answer, Invocation, Tool};
+use self::operation::Content;
+use super::{Answer, Invocation, Progress, Tool};
 
 /// The maximum number of bytes of an error response quoted to the model.
 const QUOTE_MAX: usize = 2 * 1024;
@@ -70,7 +74,8 @@ pub fn http_client() -> Result<Client, HttpToolError> {
 /// Returns the default description of an HTTP tool.
 pub fn http_tool_info(name: &str, description: &str, endpoint: &HttpEndpoint) -> ToolInfo {
     let reach = Reach::to(endpoint.host().map(Destination::Configured).unwrap_or_default());
-    let (schema, permission) = (endpoint.schema(), Permission::Network);
+    let schema = endpoint.schema();
+    let permission = Permission::Network;
     let info = ToolInfo { schema, permission, reach, ..ToolInfo::new(name, description) };
     with_effect(info, endpoint.effect())
 }
@@ -97,7 +102,7 @@ impl HttpTool {
         };
         let mut repeats = 0;
         let answer = loop {
-            let (answer, asked) = match self.attempt(&prepared, &invocation.key).await {
+            let (answer, asked) = match self.authorized(&prepared, &invocation.key).await {
                 Attempt::Settled(answer) => break answer,
                 Attempt::Again(answer, asked) => (answer, asked),
             };
@@ -106,7 +111,9 @@ impl HttpTool {
                 break answer;
             }
             repeats += 1;
-            tokio::time::sleep((REPEAT_WAIT * repeats).max(asked.unwrap_or_default())).await;
+            let wait = (REPEAT_WAIT * repeats).max(asked.unwrap_or_default());
+            invocation.account.progress(self.repeated(answer, repeats, wait));
+            tokio::time::sleep(wait).await;
         };
         match (self.info.effect, self.redacted(answer)) {
             // A read changed nothing, whatever the endpoint did.
@@ -115,15 +122,53 @@ impl HttpTool {
         }
     }
 
-    fn request(&self, prepared: &Prepared, url: Url, key: &str) -> RequestBuilder {
-        let mut request = self.client.request(prepared.method.clone(), url);
-        if let Some(body) = &prepared.body {
-            request = request.json(body);
+    /// Returns the report on a call that is about to be repeated.
+    fn repeated(&self, answer: Answer, repeats: u32, wait: Duration) -> Progress {
+        let why = match self.redacted(answer) {
+            Answer::Failed(why) | Answer::Unknown(why) | Answer::Late { why, .. } => why,
+            Answer::Done { text, .. } => text,
+        };
+        let message = format!("{why}; asked again in {} ms ({repeats} of {REPEATS_MAX})", wait.as_millis());
+        tracing::info!(tool = self.info.name, "{message}");
+        Progress { status: Some("retrying".to_owned()), message: Some(message), percent: None }
+    }
+
+    /// Makes an attempt with a token, where there are credentials. A token that the
+    /// API refuses is renewed once: a refused call has not happened, whatever its effect.
+    async fn authorized(&self, prepared: &Prepared, key: &str) -> Attempt {
+        let Some(auth) = &self.endpoint.auth else { return self.attempt(prepared, (key, None)).await.0 };
+        let mut refused: Option<String> = None;
+        loop {
+            let token = match auth.token(&self.client, refused.as_deref()).await {
+                Ok(token) => token,
+                Err(why) => return Attempt::Settled(Answer::Failed(why)),
+            };
+            let (attempt, status) = self.attempt(prepared, (key, Some(&token))).await;
+            if status != Some(StatusCode::UNAUTHORIZED) || refused.is_some() {
+                return attempt;
+            }
+            refused = Some(token);
         }
+    }
+
+    fn request(&self, prepared: &Prepared, url: Url, (key, token): (&str, Option<&str>)) -> RequestBuilder {
+        let mut request = self.client.request(prepared.method.clone(), url);
+        request = match &prepared.body {
+            None => request,
+            Some(Content::Json(body)) => request.json(body),
+            Some(Content::Text { kind, text }) => request.header(CONTENT_TYPE, kind).body(text.clone()),
+        };
+        request = request.headers(prepared.headers.clone());
         // After the body, so that a configured content type replaces the usual one.
         request = request.headers(self.endpoint.headers.map().clone());
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
         if let Some(trace) = trace::traceparent() {
             request = request.header(trace::HEADER, trace);
+        }
+        if let Some(epoch) = right::epoch() {
+            request = request.header(right::EPOCH, epoch);
         }
         match self.info.effect {
             EffectClass::Read => request,
@@ -131,21 +176,27 @@ impl HttpTool {
         }
     }
 
-    async fn attempt(&self, prepared: &Prepared, key: &str) -> Attempt {
+    /// Makes one attempt, and returns the status of the answer if there was one.
+    async fn attempt(&self, prepared: &Prepared, with: (&str, Option<&str>)) -> (Attempt, Option<StatusCode>) {
         let mut url = prepared.url.clone();
         for _ in 0..=REDIRECTS_MAX {
-            let response = match self.request(prepared, url.clone(), key).send().await {
-                Ok(response) => response,
-                Err(error) => return broken(&error),
+            let sent = match self.request(prepared, url.clone(), with).build_split() {
+                (client, Ok(request)) => client.execute(right::guard(request).await).await,
+                (_, Err(error)) => Err(error),
             };
+            let response = match sent {
+                Ok(response) => response,
+                Err(error) => return (broken(&error), None),
+            };
+            let status = response.status();
             let may_follow = self.endpoint.is_plain() && prepared.method == Method::GET;
             match elsewhere(&response).filter(|_| may_follow) {
-                None => return self.read(response).await,
+                None => return (self.read(response).await, Some(status)),
                 Some(next) if stays_at(&url, &next) => url = next,
-                Some(next) => return Attempt::Settled(Answer::Failed(moved(response.status(), &next))),
+                Some(next) => return (Attempt::Settled(Answer::Failed(moved(status, &next))), Some(status)),
             }
         }
-        Attempt::Settled(Answer::Failed(format!("it redirects more than {REDIRECTS_MAX} times")))
+        (Attempt::Settled(Answer::Failed(format!("it redirects more than {REDIRECTS_MAX} times"))), None)
     }
 
     async fn read(&self, response: Response) -> Attempt {
@@ -160,7 +211,10 @@ impl HttpTool {
     /// Returns the answer without the credentials of its
     /// request: some endpoints send back what they were sent.
     fn redacted(&self, answer: Answer) -> Answer {
-        let hide = |text: String| self.endpoint.headers.redacted(text);
+        let hide = |text: String| {
+            let text = self.endpoint.headers.redacted(text);
+            self.endpoint.auth.iter().fold(text, |text, auth| auth.redacted(text))
+        };
         match answer {
             Answer::Done { text, data: None } => Answer::Done { text: hide(text), data: None },
             Answer::Done { text, data: Some(data) } => {
@@ -170,6 +224,7 @@ impl HttpTool {
             }
             Answer::Failed(why) => Answer::Failed(hide(why)),
             Answer::Unknown(why) => Answer::Unknown(hide(why)),
+            Answer::Late { why, effect } => Answer::Late { why: hide(why), effect },
         }
     }
 }

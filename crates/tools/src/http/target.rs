@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// The maximum size of an address in bytes; servers refuse longer ones.
 const URL_MAX: usize = 8 * 1024;
 /// The maximum number of values of one list in a query.
-const LIST_MAX: usize = 200;
+pub(super) const LIST_MAX: usize = 200;
 
 /// An address with placeholders.
 #[derive(Clone, Default, PartialEq)]
@@ -56,6 +56,15 @@ pub(super) struct Filled {
 impl Target {
     /// Parses an address.
     pub(super) fn parse(text: &str) -> Result<Target, String> {
+        Target::read(text, is_plain_name)
+    }
+
+    /// Parses an address of a document that others wrote: its placeholders may have any name.
+    pub(super) fn of_document(text: &str) -> Result<Target, String> {
+        Target::read(text, |_| true)
+    }
+
+    fn read(text: &str, is_name: fn(char) -> bool) -> Result<Target, String> {
         if text.contains(|sign: char| sign.is_control() || sign.is_whitespace() || sign == '\\') {
             return Err("an address has no spaces, control characters or `\\`".to_owned());
         }
@@ -67,7 +76,7 @@ impl Target {
         if origin.contains(['{', '}']) || fragment.contains(['{', '}']) {
             return Err("`{…}` may stand in path segments and query values only".to_owned());
         }
-        let segments: Vec<_> = path.split('/').skip(1).map(parts).collect::<Result<_, _>>()?;
+        let segments: Vec<_> = path.split('/').skip(1).map(|text| parts(text, is_name)).collect::<Result<_, _>>()?;
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(Pair::parse);
         let query = pairs.collect::<Result<Vec<_>, _>>()?;
         let sample = sample(origin, &segments)?;
@@ -83,7 +92,7 @@ impl Target {
             Part::Text(text) => Part::Text(encoded(&text)),
             Part::Value(name) => Part::Value(name),
         };
-        let value = parts(value)?.into_iter().map(encode).collect();
+        let value = parts(value, is_plain_name)?.into_iter().map(encode).collect();
         self.query.push(Pair { name: name.to_owned(), head: format!("{}=", encoded(name)), value });
         Ok(())
     }
@@ -98,7 +107,8 @@ impl Target {
         self.placeholders().next().is_some()
     }
 
-    fn placeholders(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names of the placeholders, in order.
+    pub(super) fn placeholders(&self) -> impl Iterator<Item = &str> {
         let texts = self.segments.iter().chain(self.query.iter().map(|pair| &pair.value));
         texts.flatten().filter_map(Part::name)
     }
@@ -206,7 +216,7 @@ impl Pair {
             return Err("`{…}` may stand in the values of a query, not in its names".to_owned());
         }
         let head = if value.is_some() { format!("{name}=") } else { name.to_owned() };
-        Ok(Pair { name: decoded(name), head, value: parts(value.unwrap_or_default())? })
+        Ok(Pair { name: decoded(name), head, value: parts(value.unwrap_or_default(), is_plain_name)? })
     }
 
     /// Returns the values to send: none where an argument was not
@@ -224,14 +234,17 @@ impl Pair {
     }
 }
 
+fn is_plain_name(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || sign == '_' || sign == '-'
+}
+
 /// Parses a text with `{name}` in it.
-fn parts(text: &str) -> Result<Vec<Part>, String> {
+fn parts(text: &str, is_name: fn(char) -> bool) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         let (name, after) = after.split_once('}').ok_or("`{` without `}`")?;
-        let legal = |sign: char| sign.is_ascii_alphanumeric() || sign == '_' || sign == '-';
-        if name.is_empty() || !name.chars().all(legal) {
+        if name.is_empty() || name.contains('{') || !name.chars().all(is_name) {
             return Err("`{` must be followed by the name of an argument and `}`".to_owned());
         }
         if before.contains('}') {
@@ -266,7 +279,7 @@ fn sample(origin: &str, segments: &[Vec<Part>]) -> Result<Url, String> {
     }
 }
 
-fn short_enough(address: &str) -> Result<Url, String> {
+pub(super) fn short_enough(address: &str) -> Result<Url, String> {
     if address.len() > URL_MAX {
         return Err(format!("the address would have more than {URL_MAX} bytes: pass less"));
     }
@@ -315,7 +328,7 @@ fn safe<'a>(name: &str, text: &'a str) -> Result<&'a str, String> {
     }
 }
 
-fn single(name: &str, value: &Value) -> Result<String, String> {
+pub(super) fn single(name: &str, value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),

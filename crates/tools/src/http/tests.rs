@@ -35,7 +35,8 @@ impl Drop for Endpoint {
 
 impl Endpoint {
     async fn replying(status: u16, body: impl Into<String>) -> Endpoint {
-        let (seen, body) = (Seen::default(), body.into());
+        let seen = Seen::default();
+        let body = body.into();
         let reply = move |State(seen): State<Seen>, headers: HeaderMap, text: String| async move {
             let key = headers.get("idempotency-key").map(|key| key.to_str().unwrap().to_owned());
             seen.lock().unwrap().push((key, serde_json::from_str(&text).unwrap()));
@@ -263,6 +264,20 @@ impl Api {
 }
 
 #[tokio::test]
+async fn a_call_of_a_run_tells_the_epoch_of_its_owner_and_its_body_arrives_whole_under_a_lease() {
+    let api = Api::replying(&[(200, &[], "ok")]).await;
+    let call = || api.call(HttpMethod::Post, "/pay", json!({ "sum": 3 }));
+    right::within(right::Right::lasting(7), call()).await;
+    right::within(right::Right::new(8, || Box::pin(std::future::ready(()))), call()).await;
+    call().await;
+    let got = api.got();
+    let epochs: Vec<_> =
+        got.iter().map(|got| got.headers.get("consort-epoch").map(|epoch| epoch.to_str().unwrap())).collect();
+    assert_eq!(epochs, [Some("7"), Some("8"), None]);
+    assert!(got.iter().all(|got| got.body == r#"{"sum":3}"# && got.headers.get("content-length").unwrap() == "9"));
+}
+
+#[tokio::test]
 async fn a_plain_call_puts_arguments_into_path_query_and_body_as_its_method_has_them() {
     let api = Api::replying(&[(200, &[], "ok")]).await;
     let args = || json!({ "id": "a/b", "q": "x y", "n": 2 });
@@ -420,4 +435,105 @@ async fn configured_headers_are_sent_and_their_credentials_come_back_hidden() {
     api.got.lock().unwrap().push(got);
     let answer = tool.call(Invocation::test(json!({ "a": 1 }))).await;
     assert_eq!(answer, Answer::Failed("401 Unauthorized: bad token …".to_owned()));
+}
+
+const TOKEN: Canned = (200, &[], r#"{"access_token": "token-one", "token_type": "Bearer", "expires_in": 3600}"#);
+const OTHER: Canned = (200, &[], r#"{"access_token": "token-two", "expires_in": "3600"}"#);
+
+impl Api {
+    /// Returns a tool of this API that gets its tokens there too.
+    fn authorized(&self, method: HttpMethod) -> HttpTool {
+        let url = Url::parse(&format!("http://127.0.0.1:{}/token", self.port)).unwrap();
+        let scopes = vec!["read".to_owned(), "write".to_owned()];
+        let auth = ClientCredentials::new(url, "me:us".to_owned(), "hush-hush".to_owned(), scopes);
+        tool(self.endpoint(method, "/x").with_auth(Some(auth)), |_| {})
+    }
+
+    fn sent(&self) -> Vec<String> {
+        let sent = |got: Got| {
+            let auth = got.headers.get("authorization").map(|auth| auth.to_str().unwrap().to_owned());
+            format!("{} {}", got.path, auth.unwrap_or_default())
+        };
+        self.got().into_iter().map(sent).collect()
+    }
+}
+
+#[tokio::test]
+async fn one_token_is_got_with_the_credentials_and_used_by_all_clones_until_it_ends() {
+    let api = Api::replying(&[TOKEN, (200, &[], "you sent token-one and hush-hush"), (200, &[], "ok")]).await;
+    let tool = api.authorized(HttpMethod::Get);
+    let answer = tool.call(Invocation::test(json!({}))).await;
+    assert_eq!(answer, done("you sent … and …", None));
+    assert_eq!(tool.clone().call(Invocation::test(json!({}))).await, done("ok", None));
+    let first = api.got.lock().unwrap()[0].clone();
+    assert_eq!(first.method, Method::POST);
+    assert_eq!(first.body, "grant_type=client_credentials&scope=read%20write");
+    // `me%3Aus:hush-hush` in base64: a colon in a name is encoded.
+    assert_eq!(api.sent(), ["/token Basic bWUlM0F1czpodXNoLWh1c2g=", "/x Bearer token-one", "/x Bearer token-one"]);
+    assert!(!format!("{tool:?}").contains("hush"), "{tool:?}");
+}
+
+#[tokio::test]
+async fn a_token_that_has_ended_or_is_refused_is_renewed_once() {
+    const SHORT: Canned = (200, &[], r#"{"access_token": "token-one", "expires_in": 0}"#);
+    let cases: [(&'static [Canned], usize, Option<&str>); 3] = [
+        (&[SHORT, (200, &[], "a"), OTHER, (200, &[], "b")], 4, None),
+        (&[TOKEN, (401, &[], "old"), OTHER, (200, &[], "b")], 4, None),
+        (&[TOKEN, (401, &[], "old"), OTHER, (401, &[], "no")], 4, Some("401 Unauthorized: no")),
+    ];
+    for (replies, sent, expected) in cases {
+        let api = Api::replying(replies).await;
+        let tool = api.authorized(HttpMethod::Post);
+        let mut answer = tool.call(Invocation::test(json!({}))).await;
+        if api.got.lock().unwrap().len() == 2 {
+            answer = tool.call(Invocation::test(json!({}))).await;
+        }
+        assert_eq!(answer, expected.map_or_else(|| done("b", None), |why| Answer::Failed(why.to_owned())));
+        let told = api.sent();
+        assert_eq!(told.len(), sent, "{told:?}");
+        assert_eq!((told[1].as_str(), told[3].as_str()), ("/x Bearer token-one", "/x Bearer token-two"));
+    }
+}
+
+#[tokio::test]
+async fn without_a_token_nothing_is_sent_and_the_reason_holds_no_secret() {
+    let cases: [(&'static [Canned], &str); 6] = [
+        (
+            &[(400, &[], r#"{"error": "invalid_client", "error_description": "hush-hush is wrong"}"#)],
+            "400 Bad Request invalid_client … is wrong",
+        ),
+        (&[(503, &[], "hush-hush")], "503 Service Unavailable"),
+        (&[(200, &[], r#"{"token": "x"}"#)], "no `access_token`"),
+        (&[(200, &[], r#"{"access_token": "a\nb"}"#)], "cannot be sent"),
+        (&[(200, &[], r#"{"access_token": "a", "token_type": "mac"}"#)], "type Bearer"),
+        (&[(307, &[("location", "/x")], "")], "307"),
+    ];
+    for (replies, part) in cases {
+        let api = Api::replying(replies).await;
+        let answer = api.authorized(HttpMethod::Post).call(Invocation::test(json!({}))).await;
+        let Answer::Failed(why) = answer else { panic!("{answer:?}") };
+        assert!(why.starts_with("there is no token from `127.0.0.1`: ") && why.contains(part), "{why}");
+        assert!(!why.contains("hush") && api.got().iter().all(|got| got.path == "/token"), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn credentials_that_a_server_wants_in_the_body_are_sent_there() {
+    let api = Api::replying(&[(401, &[], ""), TOKEN, (200, &[], "ok")]).await;
+    assert_eq!(api.authorized(HttpMethod::Get).call(Invocation::test(json!({}))).await, done("ok", None));
+    let form = "grant_type=client_credentials&scope=read%20write&client_id=me%3Aus&client_secret=hush-hush";
+    assert_eq!(api.got()[1].body, form);
+}
+
+#[tokio::test]
+async fn a_repetition_is_reported_while_it_waits() {
+    let api = Api::replying(&[(503, &[("retry-after-ms", "1")], "down"), (200, &[], "ok")]).await;
+    let invocation = Invocation::test(json!({}));
+    let reports = invocation.account.reports();
+    let tool = tool(api.endpoint(HttpMethod::Get, "/x"), |_| {});
+    assert_eq!(tool.call(invocation).await, done("ok", None));
+    let told = reports.borrow().clone().unwrap();
+    assert_eq!(told.status.as_deref(), Some("retrying"));
+    assert!(told.message.as_ref().unwrap().starts_with("503 Service Unavailable: down"), "{told:?}");
+    assert!(told.message.unwrap().ends_with("asked again in 100 ms (1 of 2)"));
 }

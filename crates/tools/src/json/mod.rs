@@ -133,7 +133,8 @@ fn path(query: &str) -> Option<String> {
 fn results(query: &str, input: &Value) -> Result<Vec<Value>, String> {
     let filter = compiled(query).or_else(|refused| path(query).and_then(|path| compiled(&path).ok()).ok_or(refused))?;
     let context = Ctx::<Query>::new(Metered(&filter.lut), Vars::new([]));
-    let (mut found, mut size) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut size = 0;
     for result in filter.id.run((context, Val::from(input))) {
         let failed = |error: String| format!("the query failed: {}", short(&error));
         let ended = |_| "the query failed: it was ended".to_owned();
@@ -149,7 +150,8 @@ fn results(query: &str, input: &Value) -> Result<Vec<Value>, String> {
 
 fn compiled(query: &str) -> Result<Filter<Query>, String> {
     let definitions = load::parse(DEFINITIONS, |parser| parser.defs()).unwrap_or_default();
-    let (arena, loader) = (Arena::default(), Loader::new(jaq_core::defs().chain(definitions)));
+    let arena = Arena::default();
+    let loader = Loader::new(jaq_core::defs().chain(definitions));
     let modules = loader.load(&arena, File { code: query, path: () });
     let modules =
         modules.map_err(|errors| errors.first().map_or_else(String::new, |(_, error)| unreadable(query, error)))?;

@@ -4,6 +4,9 @@ use std::time::Instant;
 
 use super::*;
 
+/// Far longer than a machine needs that has other things to do: work without an end takes longer still.
+const LONG: Duration = Duration::from_secs(120);
+
 async fn ask(json: Value, query: &str) -> Answer {
     let args = json!({ "json": json, "query": query });
     let call = Invocation::test(args);
@@ -156,7 +159,7 @@ async fn queries_built_to_exhaust_are_ended_in_time() {
         let begun = Instant::now();
         let why = refusal("0", &query).await;
         assert!(why.contains("the query") || why.contains("the results"), "{}: {why}", short(&query));
-        assert!(begun.elapsed() < TIME_MAX * 5, "{}: {:?}", short(&query), begun.elapsed());
+        assert!(begun.elapsed() < LONG, "{}: {:?}", short(&query), begun.elapsed());
     }
 }
 
@@ -193,7 +196,7 @@ fn made_up_queries_are_answered_or_refused_in_words() {
     consort_fuzz::text(&examples, |query| match runtime.block_on(ask(Value::String(SHOP.to_owned()), query)) {
         Answer::Failed(why) => assert!(!why.trim().is_empty(), "{query:?}"),
         Answer::Done { .. } => {}
-        Answer::Unknown(why) => panic!("{query:?}: {why}"),
+        Answer::Unknown(why) | Answer::Late { why, .. } => panic!("{query:?}: {why}"),
     });
 }
 
@@ -204,7 +207,7 @@ fn made_up_json_is_read_or_refused_in_words() {
         match runtime.block_on(ask(Value::String(json.to_owned()), ".")) {
             Answer::Failed(why) => assert!(!why.trim().is_empty(), "{json:?}"),
             Answer::Done { text, .. } => drop(serde_json::from_str::<Value>(&text)),
-            Answer::Unknown(why) => panic!("{json:?}: {why}"),
+            Answer::Unknown(why) | Answer::Late { why, .. } => panic!("{json:?}: {why}"),
         }
     });
 }

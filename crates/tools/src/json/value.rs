@@ -224,7 +224,8 @@ fn objects(one: &Fields, two: &Fields) -> Ordering {
         fields.sort_by(|one, two| one.0.cmp(&two.0));
         fields
     };
-    let (one, two) = (sorted(one), sorted(two));
+    let one = sorted(one);
+    let two = sorted(two);
     let names = one.iter().map(|(name, _)| name).cmp(two.iter().map(|(name, _)| name));
     names.then_with(|| one.iter().map(|(_, field)| field).cmp(two.iter().map(|(_, field)| field)))
 }

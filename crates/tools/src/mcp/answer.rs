@@ -2,13 +2,15 @@
 //! failure that says how certain it is that nothing happened.
 #![allow(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol's, and grow with it")]
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Error as HttpError;
 use rmcp::ServiceError;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ResourceContents};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use crate::Answer;
 use crate::http::chain;
+use crate::{Account, Answer, Picture};
 
 /// The maximum number of bytes of a result that are kept.
 const RESULT_MAX: usize = 8 * 1024 * 1024;
@@ -24,10 +26,13 @@ pub(super) enum Failure {
     Doubtful(String),
 }
 
-/// Returns the server's result as text.
-pub(super) fn answer(response: CallToolResponse) -> Result<Answer, Failure> {
+/// Returns the server's result as text; its pictures are shown beside it.
+pub(super) fn answer(response: CallToolResponse, account: &Account) -> Result<Answer, Failure> {
     match response {
-        CallToolResponse::Complete(result) => Ok(complete(result)),
+        CallToolResponse::Complete(result) => {
+            result.content.iter().filter_map(picture).for_each(|picture| account.show(picture));
+            Ok(complete(result))
+        }
         CallToolResponse::InputRequired(_) => {
             Err(Failure::Certain("the server wants to ask a person first, which cannot be done here".to_owned()))
         }
@@ -43,7 +48,8 @@ fn complete(result: CallToolResult) -> Answer {
         (Some(data), true) => data.to_string(),
         (Some(_) | None, _) => parts.join("\n"),
     };
-    let (length, text) = (text.len(), cut(&text, RESULT_MAX).to_owned());
+    let length = text.len();
+    let text = cut(&text, RESULT_MAX).to_owned();
     if result.is_error == Some(true) {
         return Answer::Failed(if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text });
     }
@@ -69,6 +75,13 @@ fn words(part: &ContentBlock) -> String {
         },
         _ => "[a part of a kind that cannot be shown]".to_owned(),
     }
+}
+
+/// Returns the picture that a part of a result is, if it is one and not too large.
+fn picture(part: &ContentBlock) -> Option<Picture> {
+    let ContentBlock::Image(image) = part else { return None };
+    let bytes = STANDARD.decode(image.data.as_bytes()).ok().filter(|bytes| bytes.len() <= RESULT_MAX)?;
+    Some(Picture { media_type: image.mime_type.clone(), bytes })
 }
 
 fn decoded(base64: &str) -> String {
@@ -125,6 +138,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_picture_is_shown_beside_the_words_unless_it_cannot_be_read() {
+        let result = r#"{"content":[{"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"image","data":"?","mimeType":"image/png"}]}"#;
+        let account = Account::default();
+        let told = answer(CallToolResponse::Complete(serde_json::from_str(result).unwrap()), &account);
+        let text = "[an image, image/png, 2 bytes]\n[an image, image/png, 0 bytes]".to_owned();
+        assert_eq!(told, Ok(Answer::Done { text, data: None }));
+        let picture = Picture { media_type: "image/png".to_owned(), bytes: b"hi".to_vec() };
+        assert_eq!((account.take_pictures(), account.take_pictures()), (vec![picture], Vec::new()));
+    }
+
+    #[test]
     fn made_up_results_are_told_in_words_or_refused() {
         let examples = [
             r#"{"content":[{"type":"text","text":"hi"},{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":false}"#,
@@ -133,8 +157,10 @@ mod tests {
         ];
         consort_fuzz::text(&examples, |text| {
             let Ok(result) = serde_json::from_str::<CallToolResult>(text) else { return };
-            match answer(CallToolResponse::Complete(result)) {
-                Ok(Answer::Failed(words) | Answer::Unknown(words)) => assert!(!words.is_empty(), "{text}"),
+            match answer(CallToolResponse::Complete(result), &Account::default()) {
+                Ok(Answer::Failed(words) | Answer::Unknown(words) | Answer::Late { why: words, .. }) => {
+                    assert!(!words.is_empty(), "{text}")
+                }
                 Ok(Answer::Done { text: words, .. }) => assert!(words.len() <= RESULT_MAX + 100, "{text}"),
                 Err(Failure::Certain(why) | Failure::Doubtful(why)) => assert!(!why.is_empty(), "{text}"),
             }

@@ -1,6 +1,6 @@
 //! Turns a server's description of its tools, and the additions of the
 //! configuration, into the descriptions that runs use. A tool that cannot be
-//! used is listed with the reason, so that people do not search for it in vain.
+//! used is listed with the reason, so that people need not search for it.
 
 use std::sync::Arc;
 
@@ -79,7 +79,8 @@ fn offered(tool: Listed, options: &ServerOptions, names: &Names, line: &Arc<Line
         tracing::warn!(server = options.name, tool = tool.name, "left out: it has no name of its own here");
         return None;
     };
-    let (remote, line) = (tool.name.clone(), line.clone());
+    let remote = tool.name.clone();
+    let line = line.clone();
     let (info, defect) = info(tool, &name, options);
     if let Some(defect) = &defect {
         tracing::warn!(server = options.name, tool = remote, defect, "the tool cannot be used");

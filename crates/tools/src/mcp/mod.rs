@@ -131,7 +131,8 @@ impl Servers {
     /// Starts to connect to all servers. Their tools never get a name
     /// that is in `taken`. Must be called where tasks can be spawned.
     pub fn start(options: Vec<ServerOptions>, taken: Vec<String>) -> Result<Servers, Error> {
-        let (client, names) = (http_client()?, Arc::new(Names::new(taken)));
+        let client = http_client()?;
+        let names = Arc::new(Names::new(taken));
         let prepared: Vec<_> = options
             .into_iter()
             .map(|options| Ok((headers(&options)?, Arc::new(options))))

@@ -33,7 +33,8 @@ impl Names {
         if given.names.keys().filter(|(of, _)| of == server).count() >= NAMES_MAX {
             return None;
         }
-        let (own, server) = (plain(tool), plain(server));
+        let own = plain(tool);
+        let server = plain(server);
         let wanted = [own.clone(), format!("{server}_{own}")];
         let name = wanted.into_iter().find(|name| !own.is_empty() && !given.taken.contains(name))?;
         given.taken.insert(name.clone());

@@ -126,7 +126,7 @@ struct Connection {
 impl Owner {
     /// Keeps the server connected until it receives the stop signal.
     pub(super) async fn run(self, mut stop: oneshot::Receiver<()>) {
-        let mut failures: u32 = 0;
+        let mut record = Record::default();
         let mut greeting = Greeting::Either;
         let mut is_known = false;
         loop {
@@ -134,14 +134,14 @@ impl Owner {
                 _told = &mut stop => return,
                 connected = self.connect(greeting) => connected,
             };
-            let began = Instant::now();
             let reason = match connected {
-                Err(Unmet { reason, is_there: false }) => reason,
-                Err(Unmet { reason, is_there: true }) => {
-                    greeting = greeting.next();
+                Err(Unmet { reason, is_there }) => {
+                    record.not_connected();
+                    greeting = if is_there { greeting.next() } else { greeting };
                     reason
                 }
                 Ok(mut connection) => {
+                    let began = Instant::now();
                     (greeting, is_known) = (connection.greeting(), true);
                     let lost = tokio::select! {
                         _told = &mut stop => None,
@@ -149,10 +149,11 @@ impl Owner {
                     };
                     connection.close().await;
                     let Some(reason) = lost else { return };
+                    record.lost_after(began.elapsed());
                     reason
                 }
             };
-            failures = if began.elapsed() >= STEADY { 1 } else { failures.saturating_add(1) };
+            let failures = record.failures();
             // The first attempt may only have used a greeting that the server does not know.
             if is_known || failures > 1 || greeting == Greeting::Either {
                 tracing::warn!(server = self.options.name, reason, failures, "the MCP server is not available");
@@ -332,6 +333,32 @@ impl Owner {
     }
 }
 
+/// The failures in a row of one server.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    /// The attempts that failed since it was connected.
+    attempts: u32,
+    /// The connections that were lost before they were stable.
+    losses: u32,
+}
+
+impl Record {
+    fn not_connected(&mut self) {
+        self.attempts = self.attempts.saturating_add(1);
+    }
+
+    /// Adds the loss of a connection of this age. The attempts that it took to connect were made good by it: a server
+    /// that dies is connected again at once, however many greetings it took to find the one that it knows.
+    fn lost_after(&mut self, age: Duration) {
+        self.attempts = 0;
+        self.losses = if age >= STEADY { 1 } else { self.losses.saturating_add(1) };
+    }
+
+    fn failures(self) -> u32 {
+        self.attempts.saturating_add(self.losses)
+    }
+}
+
 /// Returns the wait after so many failures in a row.
 fn wait(failures: u32) -> Duration {
     match failures.checked_sub(2) {
@@ -409,5 +436,23 @@ mod tests {
     fn the_first_attempt_comes_at_once_and_the_wait_stays_bounded() {
         let waits: Vec<u128> = [1, 2, 3, 4, 7, 8, 9, u32::MAX].map(|failures| wait(failures).as_millis()).to_vec();
         assert_eq!(waits, [0, 500, 1000, 2000, 16_000, 30_000, 30_000, 30_000]);
+    }
+
+    #[test]
+    fn a_server_that_is_lost_is_connected_again_at_once_whatever_it_took_to_connect_it() {
+        let mut record = Record::default();
+        record.not_connected();
+        record.not_connected();
+        assert_eq!(record.failures(), 2, "two greetings were tried");
+        record.lost_after(Duration::ZERO);
+        assert_eq!(wait(record.failures()), Duration::ZERO, "the first loss");
+        record.not_connected();
+        assert_eq!(wait(record.failures()), WAIT, "and then it does not come back");
+        record.lost_after(Duration::ZERO);
+        assert_eq!(wait(record.failures()), WAIT, "one that dies again and again is left alone for longer each time");
+        record.lost_after(Duration::ZERO);
+        assert_eq!(wait(record.failures()), 2 * WAIT);
+        record.lost_after(STEADY);
+        assert_eq!(wait(record.failures()), Duration::ZERO);
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::catalog::{EffectClass, ToolInfo};
-use consort_http::trace;
+use consort_http::{right, trace};
 use futures::future::BoxFuture;
 use rmcp::model::{CallToolRequestParams, RequestMetaObject};
 use serde_json::Value;
@@ -36,13 +36,17 @@ impl McpTool {
             Ok(peer) => peer,
             Err(reason) => return Answer::Failed(reason),
         };
+        let account = invocation.account.clone();
         let params = match self.params(invocation) {
             Ok(params) => params,
             Err(reason) => return Answer::Failed(reason),
         };
+        // The server may have been waited for, and the run may be another node's by now.
+        right::begin().await;
         // Dropped, or without a result: the server may be stuck or gone.
         let doubt = Doubt(Some(&self.line));
-        match peer.call_tool_once(params).await.map_err(failure).and_then(answer) {
+        let called = peer.call_tool_once(params).await.map_err(failure);
+        match called.and_then(|response| answer(response, &account)) {
             Ok(answer) => {
                 doubt.settle();
                 answer

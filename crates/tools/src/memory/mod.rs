@@ -163,7 +163,8 @@ impl Memory {
 
     /// Returns one page of the names, the newest first, and their total number.
     pub async fn scopes(&self, offset: usize, limit: usize) -> Result<(Vec<Scope>, usize), Error> {
-        let (kind, status) = (Some(KIND.to_owned()), Some(OPEN.to_owned()));
+        let kind = Some(KIND.to_owned());
+        let status = Some(OPEN.to_owned());
         let page = self.log.list(Query { kind, status, offset, limit, ..Query::default() }).await?;
         let mut scopes = Vec::with_capacity(page.rows.len());
         for (stream, row) in page.rows {
@@ -235,6 +236,7 @@ fn append(scope: &str, before: Size, fact: &MemoryEvent) -> Result<Append, Error
         ended_at: None,
         tags: [("scope".to_owned(), scope.to_owned())].into(),
         body: serde_json::to_string(&after).map_err(unwritable)?.into(),
+        words: None,
     };
     let body = serde_json::to_string(fact).map_err(unwritable)?;
     let records = vec![Record { body: body.into(), attachments: Vec::new() }];

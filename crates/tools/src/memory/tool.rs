@@ -47,7 +47,8 @@ impl Tool for Recall {
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
         Box::pin(async move {
-            let (scope, query) = (text(&invocation.args, "scope"), text(&invocation.args, "query"));
+            let scope = text(&invocation.args, "scope");
+            let query = text(&invocation.args, "query");
             match self.memory.recall(scope, query, RECALLED_MAX).await {
                 Ok(entries) => {
                     Answer::Done { text: entries.iter().map(line).collect::<Vec<_>>().join("\n"), data: None }

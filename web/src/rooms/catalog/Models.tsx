@@ -5,42 +5,48 @@ import { count } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page, WideCard } from '../../ui/Page';
 import css from './Catalog.module.css';
+import { number, t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** The models there are to choose from, with what they can do and cost. */
 export default function Models() {
   const { data, error } = useCapabilities();
   return (
-    <Page title="Models">
-      {error ? <ProblemNote what="The models could not be listed" error={error} /> : null}
+    <Page title={t('Models')}>
+      {error ? <ProblemNote what={t('The models could not be listed')} error={error} /> : null}
       {data?.models.length === 0 ? (
         <Card>
-          <Empty icon={IconCpu} title="No models are configured">
+          <Empty icon={IconCpu} title={t('No models are configured')}>
             <p>
-              Name one under <code>[models]</code> in <code>consort.toml</code>.
+              <Said
+                of="Name one under {code} in {code2}."
+                code={<code>[models]</code>}
+                code2={<code>consort.toml</code>}
+              />
             </p>
           </Empty>
         </Card>
       ) : null}
       {data && data.models.length > 0 ? (
-        <WideCard name="Models">
+        <WideCard name={t('Models')}>
           <table className={css.table}>
             <thead>
               <tr>
-                <th scope="col">Alias</th>
-                <th scope="col">Provider</th>
-                <th scope="col">Can</th>
-                <th scope="col">When it fails</th>
+                <th scope="col">{t('Alias')}</th>
+                <th scope="col">{t('Provider')}</th>
+                <th scope="col">{t('Can')}</th>
+                <th scope="col">{t('When it fails')}</th>
                 <th scope="col" className={css.number}>
-                  Reads
+                  {t('Reads')}
                 </th>
                 <th scope="col" className={css.number}>
-                  Writes
+                  {t('Writes')}
                 </th>
                 <th scope="col" className={css.number}>
-                  Price in
+                  {t('Price in')}
                 </th>
                 <th scope="col" className={css.number}>
-                  Price out
+                  {t('Price out')}
                 </th>
               </tr>
             </thead>
@@ -59,35 +65,37 @@ export default function Models() {
 function Row({ model }: { model: ModelInfo }) {
   const price = (usd: number | undefined) =>
     usd === undefined ? (
-      <span className={css.muted}>not set</span>
+      <span className={css.muted}>{t('not set')}</span>
     ) : (
       <span>
-        ${usd.toFixed(2)} <span className={css.muted}>/ M</span>
+        ${number(usd, 2)} <span className={css.muted}>/ M</span>
       </span>
     );
-  const after = model.fallback.length > 0 ? `, then ${model.fallback.join(', ')}` : '';
+  const after = model.fallback.length > 0 ? t(', then {names}', { names: model.fallback.join(', ') }) : '';
   return (
     <tr>
       <td>
         <strong>{model.alias}</strong>
       </td>
       <td>{model.provider}</td>
-      <td data-name="Can">
-        {!model.tools ? 'talk' : model.parallelToolCalls ? 'talk, call tools side by side' : 'talk, call tools'}
+      <td data-name={t('Can')}>
+        {!model.tools
+          ? t('talk')
+          : model.parallelToolCalls
+            ? t('talk, call tools side by side')
+            : t('talk, call tools')}
       </td>
-      <td data-name="When it fails">
-        {model.retries} more tries{after}
-      </td>
-      <td className={css.number} data-name="Reads">
+      <td data-name={t('When it fails')}>{t('{retries} more tries{after}', { retries: model.retries, after })}</td>
+      <td className={css.number} data-name={t('Reads')}>
         {count(model.contextTokens)}
       </td>
-      <td className={css.number} data-name="Writes">
+      <td className={css.number} data-name={t('Writes')}>
         {count(model.maxOutputTokens)}
       </td>
-      <td className={css.number} data-name="Price in">
+      <td className={css.number} data-name={t('Price in')}>
         {price(model.price?.input)}
       </td>
-      <td className={css.number} data-name="Price out">
+      <td className={css.number} data-name={t('Price out')}>
         {price(model.price?.output)}
       </td>
     </tr>

@@ -8,18 +8,24 @@ import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { ToolForm } from '../../ui/ToolForm';
 import css from './Catalog.module.css';
+import { plural, t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** The tools there are, what they touch, and a form to try those that may be called directly. */
 export default function Tools() {
   const { data, error } = useCapabilities();
   return (
-    <Page title="Tools">
-      {error ? <ProblemNote what="The tools could not be listed" error={error} /> : null}
+    <Page title={t('Tools')}>
+      {error ? <ProblemNote what={t('The tools could not be listed')} error={error} /> : null}
       {data?.tools.length === 0 ? (
         <Card>
-          <Empty icon={IconTool} title="No tools are configured">
+          <Empty icon={IconTool} title={t('No tools are configured')}>
             <p>
-              List some under <code>[tools]</code> in <code>consort.toml</code>.
+              <Said
+                of="List some under {code} in {code2}."
+                code={<code>[tools]</code>}
+                code2={<code>consort.toml</code>}
+              />
             </p>
           </Empty>
         </Card>
@@ -37,15 +43,13 @@ export default function Tools() {
 /** The MCP servers, and whether they are there. */
 function Servers({ servers }: { servers: Capabilities['mcpServers'] }) {
   return (
-    <section className={css.servers} aria-label="MCP servers">
+    <section className={css.servers} aria-label={t('MCP servers')}>
       {servers.map(({ name, tools, unavailable }) => (
         <div key={name} className={css.server} data-away={unavailable ? true : undefined}>
           <strong>{name}</strong>
-          <span>
-            MCP server, {tools.length} {tools.length === 1 ? 'tool' : 'tools'}
-          </span>
+          <span>{plural(tools.length, 'MCP server, {n} tool', 'MCP server, {n} tools')}</span>
           <span className={css.chip} data-tone={unavailable ? 'bad' : 'good'}>
-            {unavailable ? 'away' : 'connected'}
+            {unavailable ? t('away') : t('connected')}
           </span>
           {unavailable ? <small>{unavailable}</small> : null}
         </div>
@@ -54,10 +58,22 @@ function Servers({ servers }: { servers: Capabilities['mcpServers'] }) {
   );
 }
 
+/** What a tool may do, by the class of permission it needs. */
+const PERMISSIONS: Record<string, string> = {
+  safe: t('safe'),
+  knowledge: t('knowledge'),
+  network: t('network'),
+  workspace_write: t('workspace write'),
+  editor_mutate: t('editor mutate'),
+  subagent: t('subagent'),
+  secrets: t('secrets'),
+  execute: t('execute'),
+};
+
 const EFFECTS: Record<ToolInfo['effect'], string> = {
-  read: 'reads only',
-  idempotent: 'may be repeated',
-  once: 'never repeated',
+  read: t('reads only'),
+  idempotent: t('may be repeated'),
+  once: t('never repeated'),
 };
 
 function Tool({ tool }: { tool: ToolInfo }) {
@@ -70,17 +86,17 @@ function Tool({ tool }: { tool: ToolInfo }) {
           className={css.chip}
           data-tone={tool.permission === 'safe' || tool.permission === 'knowledge' ? undefined : 'warn'}
         >
-          {tool.permission.replaceAll('_', ' ')}
+          {PERMISSIONS[tool.permission] ?? tool.permission}
         </span>
         <span className={css.chip}>{EFFECTS[tool.effect]}</span>
         {tool.unavailable ? (
           <span className={css.chip} data-tone="bad">
-            unavailable: {tool.unavailable}
+            {t('unavailable: {unavailable}', { unavailable: tool.unavailable })}
           </span>
         ) : null}
         {tool.direct && !tool.unavailable ? (
           <Button size="compact-sm" variant="default" aria-expanded={open} onClick={() => setOpen(!open)}>
-            Try it
+            {t('Try it')}
           </Button>
         ) : null}
       </header>

@@ -9,7 +9,10 @@ import { Countdown } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import { useKeys } from '../../ui/useKeys';
 import css from './Chat.module.css';
+import { OtherArguments } from './OtherArguments';
 import { Why } from './Why';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 type Answer = 'allow' | 'allow_for_chat' | 'deny';
 
@@ -22,37 +25,49 @@ interface ApprovalCardProps {
 /** A call that waits for a person, with exactly what it would be called with. */
 export function ApprovalCard({ approval, hasKeys }: ApprovalCardProps) {
   const here = useRef<HTMLDivElement>(null);
-  const [isDenying, setDenying] = useState(false);
+  const [shown, setShown] = useState<'question' | 'denial' | 'arguments'>('question');
   const refusal = useRefusal('review');
-  const decide = useAction('Deciding', (decision: Answer) =>
+  const decide = useAction(t('Deciding'), (decision: Answer) =>
     post(`/api/approvals/${approval.approval_id}`, { decision }),
   );
-  const isOpen = !decide.isPending && !decide.isSuccess && !isDenying;
+  const isOpen = !decide.isPending && !decide.isSuccess && shown === 'question';
   useKeys(
     here,
     hasKeys && isOpen && refusal === undefined
-      ? { y: () => decide.mutate('allow'), c: () => decide.mutate('allow_for_chat'), n: () => setDenying(true) }
+      ? {
+          y: () => decide.mutate('allow'),
+          c: () => decide.mutate('allow_for_chat'),
+          n: () => setShown('denial'),
+          e: () => setShown('arguments'),
+        }
       : {},
   );
   return (
-    <div className={css.approval} ref={here} role="alertdialog" aria-label={`May ${approval.tool_name} be called?`}>
+    <div
+      className={css.approval}
+      ref={here}
+      role="alertdialog"
+      aria-label={t('May {tool_name} be called?', { tool_name: approval.tool_name })}
+    >
       <header>
         <span>
-          May <code>{approval.tool_name}</code> be called with exactly this?
+          <Said of="May {code} be called with exactly this?" code={<code>{approval.tool_name}</code>} />
         </span>
         {approval.expires_at ? (
           <span>
-            denied in <Countdown to={approval.expires_at} />
+            <Said of="denied in {time}" time={<Countdown to={approval.expires_at} />} />
           </span>
         ) : null}
       </header>
       <Why approval={approval} />
-      <div className={css.args} tabIndex={0} role="region" aria-label="Arguments">
-        <Json value={approval.args} openTo={9} />
-      </div>
-      {isDenying ? (
-        <Denial approval={approval} back={() => setDenying(false)} />
-      ) : (
+      {shown === 'arguments' ? null : (
+        <div className={css.args} tabIndex={0} role="region" aria-label={t('Arguments')}>
+          <Json value={approval.args} openTo={9} />
+        </div>
+      )}
+      {shown === 'denial' ? <Denial approval={approval} back={() => setShown('question')} /> : null}
+      {shown === 'arguments' ? <OtherArguments approval={approval} back={() => setShown('question')} /> : null}
+      {shown === 'question' ? (
         <div className={css.buttons}>
           <ActButton
             needs="review"
@@ -61,7 +76,8 @@ export function ApprovalCard({ approval, hasKeys }: ApprovalCardProps) {
             loading={decide.isPending}
             onClick={() => decide.mutate('allow')}
           >
-            Allow once{hasKeys ? <kbd>Y</kbd> : null}
+            {t('Allow once')}
+            {hasKeys ? <kbd>Y</kbd> : null}
           </ActButton>
           <ActButton
             needs="review"
@@ -70,7 +86,8 @@ export function ApprovalCard({ approval, hasKeys }: ApprovalCardProps) {
             disabled={decide.isPending}
             onClick={() => decide.mutate('allow_for_chat')}
           >
-            Allow in this chat{hasKeys ? <kbd>C</kbd> : null}
+            {t('Allow in this chat')}
+            {hasKeys ? <kbd>C</kbd> : null}
           </ActButton>
           <ActButton
             needs="review"
@@ -78,12 +95,23 @@ export function ApprovalCard({ approval, hasKeys }: ApprovalCardProps) {
             variant="subtle"
             color="red"
             disabled={decide.isPending}
-            onClick={() => setDenying(true)}
+            onClick={() => setShown('denial')}
           >
-            Deny…{hasKeys ? <kbd>N</kbd> : null}
+            {t('Deny…')}
+            {hasKeys ? <kbd>N</kbd> : null}
+          </ActButton>
+          <ActButton
+            needs="review"
+            size="xs"
+            variant="subtle"
+            disabled={decide.isPending}
+            onClick={() => setShown('arguments')}
+          >
+            {t('Edit the arguments')}
+            {hasKeys ? <kbd>E</kbd> : null}
           </ActButton>
         </div>
-      )}
+      ) : null}
     </div>
   );
 }
@@ -92,7 +120,7 @@ export function ApprovalCard({ approval, hasKeys }: ApprovalCardProps) {
 function Denial({ approval, back }: { approval: Approval; back: () => void }) {
   const { approval_id, thread_id, tool_name } = approval;
   const [reason, setReason] = useState('');
-  const deny = useAction('Denying', async () => {
+  const deny = useAction(t('Denying'), async () => {
     await post(`/api/approvals/${approval_id}`, { decision: 'deny' });
     const content = `I did not allow ${tool_name}: ${reason.trim()}`;
     if (reason.trim()) await post(`/api/threads/${thread_id}/messages`, { content, if_busy: 'queue' });
@@ -107,8 +135,8 @@ function Denial({ approval, back }: { approval: Approval; back: () => void }) {
   return (
     <>
       <Textarea
-        label="Why not"
-        description="Said to the model after this turn; it may stay empty."
+        label={t('Why not')}
+        description={t('Said to the model after this turn; it may stay empty.')}
         autosize
         minRows={1}
         maxRows={6}
@@ -119,10 +147,10 @@ function Denial({ approval, back }: { approval: Approval; back: () => void }) {
       />
       <div className={css.buttons}>
         <ActButton needs="review" size="xs" color="red" loading={deny.isPending} onClick={() => deny.mutate()}>
-          Deny
+          {t('Deny')}
         </ActButton>
         <Button size="xs" variant="default" onClick={back}>
-          Back
+          {t('Back')}
         </Button>
       </div>
     </>

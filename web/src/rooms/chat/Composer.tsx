@@ -1,19 +1,22 @@
-import { ActionIcon, Button, Select, Textarea, Tooltip } from '@mantine/core';
-import { IconArrowUp, IconPlayerStopFilled } from '@tabler/icons-react';
-import { type KeyboardEvent, useRef } from 'react';
+import { ActionIcon, Button, FileButton, Select, Textarea, Tooltip } from '@mantine/core';
+import { IconArrowUp, IconPaperclip, IconPlayerStopFilled } from '@tabler/icons-react';
+import { type ClipboardEvent, type KeyboardEvent, useRef } from 'react';
 import { useCapabilities } from '../../api/queries';
 import type { Mode } from '../../chat/frame';
 import { ActIcon } from '../../ui/Act';
 import { ProblemNote } from '../../ui/Note';
-import { draftOf, useDraft } from '../../ui/useDraft';
+import { useDraft } from '../../ui/useDraft';
 import { useKeys } from '../../ui/useKeys';
+import { attach, type Draft, draftName, EMPTY, newestDraft } from './attachments';
 import css from './Chat.module.css';
-import { type Message, useMessage, useMode, useModel } from './settings';
+import { ChosenFiles } from './FileChips';
+import { type Message, type Outgoing, useMessage, useMode, useModel } from './settings';
+import { t } from '../../words/t';
 
 export const MODES: { value: Mode; label: string }[] = [
-  { value: 'plan', label: 'Plan: no effects' },
-  { value: 'default', label: 'Ask before effects' },
-  { value: 'auto', label: 'Do without asking' },
+  { value: 'plan', label: t('Plan: no effects') },
+  { value: 'default', label: t('Ask before effects') },
+  { value: 'auto', label: t('Do without asking') },
 ];
 
 interface ComposerProps {
@@ -22,43 +25,48 @@ interface ComposerProps {
   /** The thread it writes for, under which an unfinished message is kept. */
   thread: string;
   /** Fails with the reason when the message was not taken. */
-  send: (message: Message) => Promise<unknown>;
+  send: (outgoing: Outgoing) => Promise<unknown>;
   stop: () => void;
   /** Changes the permission mode of the running turn. */
   setTurnMode?: (mode: Mode) => void;
 }
 
-/** The name an unfinished message to a thread is kept under. */
-export const draftName = (thread: string): string => `message to ${thread}`;
-
-interface Draft {
-  content: string;
-  /** The reason the message was not taken. */
-  refusal?: unknown;
-}
+/** The id of the field for messages, of which a page has one. */
+export const COMPOSER = 'message';
 
 /** The field for messages. While a turn runs, a message waits for its end or interrupts it. */
 export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode }: ComposerProps) {
   const models = useCapabilities().data?.models ?? [];
-  const name = draftName(thread);
-  const [{ content, refusal }, setDraft] = useDraft<Draft>(name, { content: '' });
+  const [{ content, files, refusal }, setDraft] = useDraft<Draft>(draftName(thread), EMPTY);
+  const isUploading = files.some(({ attached, problem }) => !attached && problem === undefined);
   const [model, setModel] = useModel();
   const [mode, setMode] = useMode();
   const messageOf = useMessage();
   const here = useRef<HTMLDivElement>(null);
   const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
-    if (!content.trim() || isSending) return;
-    const message: Message = { ...messageOf(content), ...(ifBusy ? { if_busy: ifBusy } : {}) };
-    setDraft({ content: '', refusal: undefined });
-    send(message).catch((reason: unknown) => {
+    if (!content.trim() || isSending || isUploading) return;
+    const attached = files.flatMap((file) => file.attached ?? []);
+    const message: Message = { ...messageOf(content, attached), ...(ifBusy ? { if_busy: ifBusy } : {}) };
+    setDraft({ content: '', files: [], refusal: undefined });
+    send({ message, attached }).catch((reason: unknown) => {
       // The refused message stands before the text typed meanwhile.
-      const since = draftOf<Draft>(name)?.content;
-      setDraft({ content: since ? `${content}\n\n${since}` : content, refusal: reason });
+      const since = newestDraft(thread);
+      setDraft({
+        content: since.content ? `${content}\n\n${since.content}` : content,
+        files: [...files, ...since.files],
+        refusal: reason,
+      });
     });
   };
   const choose = (chosen: Mode): void => {
     setMode(chosen);
     if (isRunning) setTurnMode?.(chosen);
+  };
+  const pasted = (event: ClipboardEvent): void => {
+    const given = [...event.clipboardData.files];
+    if (given.length === 0) return;
+    event.preventDefault();
+    attach(thread, given);
   };
   const typed = (event: KeyboardEvent): void => {
     if (event.key === 'Escape' && isRunning && !event.repeat && !event.nativeEvent.isComposing) stop();
@@ -71,14 +79,15 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
     <div className={css.composer} ref={here}>
       {refusal === undefined ? null : (
         <div className={css.refusal}>
-          <ProblemNote what="Your message was not sent" error={refusal} />
+          <ProblemNote what={t('Your message was not sent')} error={refusal} />
         </div>
       )}
       <div className={css.box}>
         <Textarea
+          id={COMPOSER}
           variant="unstyled"
-          aria-label="Message"
-          placeholder={isRunning ? 'Say something for after this turn' : 'Say something'}
+          aria-label={t('Message')}
+          placeholder={isRunning ? t('Say something for after this turn') : t('Say something')}
           autosize
           minRows={1}
           maxRows={12}
@@ -86,16 +95,25 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
           value={content}
           onChange={(event) => setDraft({ content: event.currentTarget.value })}
           onKeyDown={typed}
+          onPaste={pasted}
         />
+        <ChosenFiles thread={thread} files={files} />
         <div className={css.chips}>
+          <FileButton multiple onChange={(given) => attach(thread, given)}>
+            {(props) => (
+              <ActIcon {...props} needs="run" variant="subtle" color="gray" size={28} aria-label={t('Attach files')}>
+                <IconPaperclip size={16} />
+              </ActIcon>
+            )}
+          </FileButton>
           <Select
             size="xs"
             variant="unstyled"
             w={104}
             rightSectionWidth={18}
-            aria-label="Model"
+            aria-label={t('Model')}
             data={[
-              { value: '', label: 'Default model' },
+              { value: '', label: t('Default model') },
               ...models.map(({ alias }) => ({ value: alias, label: alias })),
             ]}
             value={model}
@@ -107,7 +125,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
             variant="unstyled"
             w={133}
             rightSectionWidth={18}
-            aria-label="Permission mode"
+            aria-label={t('Permission mode')}
             data={MODES}
             value={mode}
             allowDeselect={false}
@@ -117,10 +135,10 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
           {isRunning && content.trim() ? (
             <>
               <Button size="xs" variant="default" onClick={() => submit('interrupt')}>
-                Interrupt
+                {t('Interrupt')}
               </Button>
               <Button size="xs" onClick={() => submit('queue')}>
-                Queue
+                {t('Queue')}
               </Button>
             </>
           ) : null}
@@ -128,11 +146,11 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
             <Tooltip
               label={
                 <>
-                  Stop this turn <kbd>Esc</kbd>
+                  {t('Stop this turn')} <kbd>Esc</kbd>
                 </>
               }
             >
-              <ActionIcon variant="default" size={30} radius="xl" aria-label="Stop" onClick={stop}>
+              <ActionIcon variant="default" size={30} radius="xl" aria-label={t('Stop')} onClick={stop}>
                 <IconPlayerStopFilled size={14} />
               </ActionIcon>
             </Tooltip>
@@ -141,8 +159,8 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
               needs="run"
               size={30}
               radius="xl"
-              aria-label="Send"
-              disabled={!content.trim()}
+              aria-label={t('Send')}
+              disabled={!content.trim() || isUploading}
               loading={isSending}
               onClick={() => submit()}
             >

@@ -1,6 +1,7 @@
 import type { CostSummary } from '../../chat/frame';
 import { count, duration, money } from '../../ui/format';
 import css from './Chat.module.css';
+import { plural, t } from '../../words/t';
 
 /** The usage of a turn, below its answer. */
 export function Cost({ cost, model }: { cost: CostSummary; model: string | undefined }) {
@@ -8,26 +9,18 @@ export function Cost({ cost, model }: { cost: CostSummary; model: string | undef
     <footer className={css.foot}>
       <span>{model}</span>
       {cost.llm_calls > 0 && cost.input_tokens + cost.output_tokens === 0 ? (
-        <span>its model did not say what it used</span>
+        <span>{t('its model did not say what it used')}</span>
       ) : (
         <>
           <span>
-            {count(cost.input_tokens)} in · {count(cost.output_tokens)} out
+            {t('{value} in · {value2} out', { value: count(cost.input_tokens), value2: count(cost.output_tokens) })}
           </span>
-          <span>{cost.total_usd === null ? 'no price set' : money(cost.total_usd)}</span>
+          <span>{cost.total_usd === null ? t('no price set') : money(cost.total_usd)}</span>
         </>
       )}
       <span>{duration(cost.wall_ms)}</span>
-      {cost.tool_calls > 0 ? (
-        <span>
-          {cost.tool_calls} {cost.tool_calls === 1 ? 'call' : 'calls'}
-        </span>
-      ) : null}
-      {cost.subtasks > 0 ? (
-        <span>
-          {cost.subtasks} {cost.subtasks === 1 ? 'subtask' : 'subtasks'}
-        </span>
-      ) : null}
+      {cost.tool_calls > 0 ? <span>{plural(cost.tool_calls, '{n} call', '{n} calls')}</span> : null}
+      {cost.subtasks > 0 ? <span>{plural(cost.subtasks, '{n} subtask', '{n} subtasks')}</span> : null}
     </footer>
   );
 }

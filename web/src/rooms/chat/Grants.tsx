@@ -6,6 +6,8 @@ import type { Answer } from '../../api/types';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import css from './Chat.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 type Grant = Answer<'GET /api/threads/{id}/grants'>['grants'][number];
 
@@ -26,11 +28,11 @@ export function Grants({ thread }: { thread: string }) {
       <Popover.Target>
         <button type="button" className={css.granted}>
           <IconShieldCheck size={15} aria-hidden />
-          {grants.length} allowed in this chat
+          {t('{count} allowed in this chat', { count: grants.length })}
         </button>
       </Popover.Target>
       <Popover.Dropdown>
-        <ul className={css.grants} aria-label="Allowed in this chat">
+        <ul className={css.grants} aria-label={t('Allowed in this chat')}>
           {grants.map((grant) => (
             <Row key={grant.id} thread={thread} grant={grant} />
           ))}
@@ -41,8 +43,8 @@ export function Grants({ thread }: { thread: string }) {
 }
 
 function Row({ thread, grant: { id, tool, host, grantedAt } }: { thread: string; grant: Grant }) {
-  const withdraw = useAction('Taking it back', () => remove(`/api/threads/${thread}/grants/${id}`));
-  const what = host ? `${tool} to ${host}` : tool;
+  const withdraw = useAction(t('Taking it back'), () => remove(`/api/threads/${thread}/grants/${id}`));
+  const what = host ? t('{tool} to {host}', { tool, host }) : tool;
   return (
     <li>
       <div>
@@ -50,18 +52,18 @@ function Row({ thread, grant: { id, tool, host, grantedAt } }: { thread: string;
         {host ? (
           <>
             {' '}
-            to <code>{host}</code>
+            <Said of="to {code}" code={<code>{host}</code>} />
           </>
         ) : null}
         <small>
-          allowed <Ago at={grantedAt} />
+          <Said of="allowed {ago}" ago={<Ago at={grantedAt} />} />
         </small>
       </div>
       <ActionIcon
         variant="subtle"
         color="gray"
         size={24}
-        aria-label={`Take back: ${what}`}
+        aria-label={t('Take back: {what}', { what })}
         loading={withdraw.isPending}
         onClick={() => withdraw.mutate()}
       >

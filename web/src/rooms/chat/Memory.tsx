@@ -9,6 +9,8 @@ import { ProblemNote } from '../../ui/Note';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import css from './Memory.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** All there can be. */
 const FACTS_MAX = 500;
@@ -39,13 +41,13 @@ export function Memory() {
         variant={remembers ? 'light' : 'subtle'}
         color={remembers ? 'indigo' : 'gray'}
         size={30}
-        aria-label="What is remembered about you"
-        title="What is remembered about you"
+        aria-label={t('What is remembered about you')}
+        title={t('What is remembered about you')}
         onClick={() => show(true)}
       >
         <IconBrain size={17} />
       </ActionIcon>
-      <Modal opened={params.has(PLACE)} onClose={() => show(false)} title="What is remembered about you">
+      <Modal opened={params.has(PLACE)} onClose={() => show(false)} title={t('What is remembered about you')}>
         <Facts />
       </Modal>
     </>
@@ -59,16 +61,18 @@ function Facts() {
     queryFn: ({ signal }) => get<Answer<'GET /api/facts'>>(`/api/facts?limit=${FACTS_MAX}`, signal),
     refetchInterval: 3_000,
   });
-  const forgetAll = useAction('Forgetting', () => remove('/api/facts'));
+  const forgetAll = useAction(t('Forgetting'), () => remove('/api/facts'));
   return (
     <div className={css.memory}>
       <Switch
-        label="Remember from what I say"
-        description="What a turn taught about you is noted once it has ended, and told to the model in later conversations."
+        label={t('Remember from what I say')}
+        description={t(
+          'What a turn taught about you is noted once it has ended, and told to the model in later conversations.',
+        )}
         checked={remembers}
         onChange={(event) => setRemembers(event.currentTarget.checked)}
       />
-      {error ? <ProblemNote what="What is remembered could not be read" error={error} /> : null}
+      {error ? <ProblemNote what={t('What is remembered could not be read')} error={error} /> : null}
       {data ? (
         <ul>
           {data.facts.map((fact) => (
@@ -78,10 +82,10 @@ function Facts() {
       ) : error ? null : (
         <Skeleton height={60} />
       )}
-      {data?.total === 0 ? <p className={css.quiet}>Nothing is remembered about you.</p> : null}
+      {data?.total === 0 ? <p className={css.quiet}>{t('Nothing is remembered about you.')}</p> : null}
       {data && data.total > 1 ? (
         <Button variant="subtle" color="red" size="xs" loading={forgetAll.isPending} onClick={() => forgetAll.mutate()}>
-          Forget all {data.total}
+          {t('Forget all {total}', { total: data.total })}
         </Button>
       ) : null}
     </div>
@@ -89,14 +93,14 @@ function Facts() {
 }
 
 function Row({ fact: { id, text, threadId, createdAt } }: { fact: RememberedFact }) {
-  const forget = useAction('Forgetting', () => remove(`/api/facts/${id}`));
+  const forget = useAction(t('Forgetting'), () => remove(`/api/facts/${id}`));
   return (
     <li>
       <div>
         {text}
         <small>
           <Link to={`/chat/${threadId}`}>
-            noted <Ago at={createdAt} />
+            <Said of="noted {ago}" ago={<Ago at={createdAt} />} />
           </Link>
         </small>
       </div>
@@ -104,7 +108,7 @@ function Row({ fact: { id, text, threadId, createdAt } }: { fact: RememberedFact
         variant="subtle"
         color="gray"
         size={24}
-        aria-label={`Forget: ${text}`}
+        aria-label={t('Forget: {text}', { text })}
         loading={forget.isPending}
         onClick={() => forget.mutate()}
       >

@@ -3,23 +3,27 @@ import { IconChevronLeft, IconMessageCircle } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { patch, post } from '../../api/client';
+import { useRefusal } from '../../api/me';
 import type { Said, Thread } from '../../api/types';
 import type { Mode } from '../../chat/frame';
 import type { Turn } from '../../chat/state';
 import { useThread } from '../../chat/useThread';
+import { DropArea } from '../../ui/DropArea';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { setDraft } from '../../ui/useDraft';
 import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
-import { Composer, draftName, MODES } from './Composer';
+import { attach, chosen, draftName } from './attachments';
+import { Composer, COMPOSER, MODES } from './Composer';
 import { Grants } from './Grants';
 import { JumpToLatest } from './JumpToLatest';
-import { type Message, useMessage } from './settings';
+import { useMessage } from './settings';
 import type { TurnDeeds } from './TurnActions';
 import { useSendMessage } from './useSendMessage';
 import { TurnView } from './TurnView';
 import { Turns, useQueued } from './Turns';
+import { t } from '../../words/t';
 
 /** Turns shown before older ones are asked for. */
 const SHOWN = 30;
@@ -30,19 +34,20 @@ export function NewThread() {
   const navigate = useNavigate();
   // A thread whose first message was refused takes the next one.
   const begun = useRef<string>(undefined);
-  const begin = useSendMessage(async (message: Message) => {
+  const begin = useSendMessage(async ({ message }) => {
     begun.current ??= (await post<Thread>('/api/threads')).id;
     await post(`/api/threads/${begun.current}/messages`, message);
     void navigate(`/chat/${begun.current}`);
   });
+  const take = useTaking('new');
   return (
-    <div className={css.thread}>
+    <DropArea className={css.thread} says={t('Attach to the message')} take={take}>
       <div className={css.talk}>
         <div className={`${css.inner} ${css.hello}`}>
-          <Empty icon={IconMessageCircle} title="What can be done for you?">
+          <Empty icon={IconMessageCircle} title={t('What can be done for you?')}>
             <p>
-              Ask, or describe a task. It calls tools, splits work into subtasks that run side by side, and asks you
-              before it does anything with an effect outside the workspace.
+              {t('Ask, or describe a task. It calls tools, and splits work into subtasks that run side by side.')}{' '}
+              {t('Before it does anything with an effect outside the workspace, it asks you.')}
             </p>
           </Empty>
         </div>
@@ -54,7 +59,7 @@ export function NewThread() {
         send={begin.mutateAsync}
         stop={() => undefined}
       />
-    </div>
+    </DropArea>
   );
 }
 
@@ -63,43 +68,50 @@ export function OneThread({ id }: { id: string }) {
   const turns = state?.turns ?? NO_TURNS;
   const [queued, addQueued] = useQueued(turns);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
-  const send = useSendMessage(async (message: Message) => {
+  const send = useSendMessage(async ({ message, attached }) => {
     const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
-    addQueued({ turnId, content: message.content });
+    addQueued({ turnId, content: message.content, attached });
     follow();
   });
   const messageOf = useMessage();
-  const again = useAction('Asking again', (content: string) => send.mutateAsync(messageOf(content)));
+  const again = useAction(t('Asking again'), ({ message, attachments = [] }: Turn) =>
+    send.mutateAsync({ message: messageOf(message, attachments), attached: attachments }),
+  );
   const deeds: TurnDeeds = {
-    edit: (content) => {
-      setDraft(draftName(id), { content });
-      document.querySelector<HTMLElement>('textarea[aria-label="Message"]')?.focus();
+    edit: ({ message, attachments = [] }) => {
+      setDraft(draftName(id), { content: message, files: attachments.map(chosen) });
+      document.getElementById(COMPOSER)?.focus();
     },
     again: again.mutate,
   };
-  const continueTurn = useAction('Continuing', () => post(`/api/threads/${id}/continue`));
-  const stop = useAction('Stopping', () => post(`/api/threads/${id}/stop`));
-  const setMode = useAction('Changing the mode', async (wanted: Mode) => {
+  const continueTurn = useAction(t('Continuing'), () => post(`/api/threads/${id}/continue`));
+  const stop = useAction(t('Stopping'), () => post(`/api/threads/${id}/stop`));
+  const setMode = useAction(t('Changing the mode'), async (wanted: Mode) => {
     const { permissionMode } = await patch<Thread>(`/api/threads/${id}`, { permission_mode: wanted });
     if (permissionMode && permissionMode !== wanted)
-      throw new Error(`This server allows “${MODES.find(({ value }) => value === permissionMode)?.label}” at most.`);
+      throw new Error(
+        t('This server allows “{label}” at most.', {
+          label: MODES.find(({ value }) => value === permissionMode)?.label ?? permissionMode,
+        }),
+      );
   });
+  const take = useTaking(id);
   const running = turns.findLast((turn) => !turn.isOver);
   if (problem) {
     return (
       <div className={css.thread}>
         <div className={css.inner}>
-          <ProblemNote what="The conversation could not be opened" error={problem} />
-          <Link to="/chat">All conversations</Link>
+          <ProblemNote what={t('The conversation could not be opened')} error={problem} />
+          <Link to="/chat">{t('All conversations')}</Link>
         </div>
       </div>
     );
   }
   return (
-    <div className={css.thread}>
+    <DropArea className={css.thread} says={t('Attach to the message')} take={take}>
       <Link className={css.back} to="/chat">
         <IconChevronLeft size={15} aria-hidden />
-        All conversations
+        {t('All conversations')}
       </Link>
       <Grants thread={id} />
       <div
@@ -108,7 +120,7 @@ export function OneThread({ id }: { id: string }) {
         onScroll={scrolled}
         tabIndex={0}
         role="log"
-        aria-label="Conversation"
+        aria-label={t('Conversation')}
         aria-live="off"
       >
         <div className={css.inner} ref={inner}>
@@ -134,6 +146,12 @@ export function OneThread({ id }: { id: string }) {
         stop={() => stop.mutate()}
         setTurnMode={(mode) => setMode.mutate(mode)}
       />
-    </div>
+    </DropArea>
   );
+}
+
+/** Attaches dropped files to the next message of a thread, where the key may send one. */
+function useTaking(thread: string): ((files: File[]) => void) | undefined {
+  const refusal = useRefusal('run');
+  return refusal === undefined ? (files) => attach(thread, files) : undefined;
 }

@@ -4,13 +4,14 @@ import { useRefusal } from '../../api/me';
 import type { Item, Turn } from '../../chat/state';
 import { CopyText } from '../../ui/CopyText';
 import css from './Chat.module.css';
+import { t } from '../../words/t';
 
 /** What a person can do with a turn that is over. */
 export interface TurnDeeds {
   /** Puts the message into the composer, to be changed and sent again. */
-  edit: (message: string) => void;
+  edit: (turn: Turn) => void;
   /** Sends the same message again. */
-  again: (message: string) => void;
+  again: (turn: Turn) => void;
 }
 
 /** The words of the answer, without calls and notes. */
@@ -27,27 +28,27 @@ export function TurnActions({ turn, deeds }: { turn: Turn; deeds: TurnDeeds | un
   const answer = answerOf(turn);
   return (
     <div className={css.deeds}>
-      {answer ? <CopyText text={answer} what="the answer" /> : null}
+      {answer ? <CopyText text={answer} what={t('the answer')} /> : null}
       {deeds && turn.message ? (
         <>
-          <Tooltip label="Edit the message and send it again">
+          <Tooltip label={t('Edit the message and send it again')}>
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label="Edit the message and send it again"
+              aria-label={t('Edit the message and send it again')}
               disabled={refusal !== undefined}
-              onClick={() => deeds.edit(turn.message)}
+              onClick={() => deeds.edit(turn)}
             >
               <IconPencil size={15} />
             </ActionIcon>
           </Tooltip>
-          <Tooltip label="Ask the same again">
+          <Tooltip label={t('Ask the same again')}>
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label="Ask the same again"
+              aria-label={t('Ask the same again')}
               disabled={refusal !== undefined || !turn.isOver}
-              onClick={() => deeds.again(turn.message)}
+              onClick={() => deeds.again(turn)}
             >
               <IconRefresh size={15} />
             </ActionIcon>

@@ -8,8 +8,10 @@ import { Text } from '../../ui/Text';
 import { inOneLine, ToolCard, ToolPart } from '../../ui/ToolCard';
 import { ApprovalCard } from './ApprovalCard';
 import css from './Chat.module.css';
+import { SentFiles } from './FileChips';
 import { Cost } from './Cost';
 import { TurnActions, type TurnDeeds } from './TurnActions';
+import { plural, t } from '../../words/t';
 
 /** Puts a planned workflow on the canvas, where the thread is shown beside one. */
 export const PutPlan = createContext<((plan: WorkflowDocument) => void) | undefined>(undefined);
@@ -29,16 +31,17 @@ export const TurnView = memo(function TurnView({
     turn.approvals.length === 0 &&
     !turn.items.some((item) => item.kind === 'text' && item.isStreaming && item.text);
   return (
-    <section className={css.turn} aria-label={`Turn: ${turn.message.slice(0, 60)}`}>
+    <section className={css.turn} aria-label={t('Turn: {value}', { value: turn.message.slice(0, 60) })}>
       <div className={css.said}>{turn.message}</div>
+      <SentFiles files={turn.attachments} />
       <div className={css.answer}>
         <Items items={turn.items} asked={new Set(turn.approvals.map(({ tool_call_id }) => tool_call_id))} />
         {turn.isCut ? (
           <p className={css.note} data-tone="warn">
-            The answer was cut at the model’s output limit.{' '}
+            {t('The answer was cut at the model’s output limit.')}{' '}
             {continueTurn ? (
               <Button size="compact-xs" variant="light" onClick={continueTurn}>
-                Continue
+                {t('Continue')}
               </Button>
             ) : null}
           </p>
@@ -70,7 +73,7 @@ function Items({ items, asked }: { items: Item[]; asked: ReadonlySet<string> }) 
           <div key={item.id}>
             {item.hasGap && item.isStreaming ? (
               <p className={css.gap}>
-                Its first words were said before this page listened; the whole comes at its end.
+                {t('Its first words were said before this page listened; the whole comes at its end.')}
               </p>
             ) : null}
             {item.isStreaming ? <Growing text={item.text} /> : <Markdown text={item.text} />}
@@ -100,7 +103,7 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
   return (
     <>
       <ToolCard
-        name={isSubtask ? (call.title ?? 'Subtask') : call.name}
+        name={isSubtask ? (call.title ?? t('Subtask')) : call.name}
         line={line}
         status={call.isError ? 'FAILED' : call.isOver ? 'COMPLETED' : asked.has(call.id) ? 'WAITING' : 'RUNNING'}
         isSubtask={isSubtask}
@@ -109,7 +112,7 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
       >
         {() => (
           <>
-            <ToolPart title={isSubtask ? 'Instructions' : 'Arguments'}>
+            <ToolPart title={isSubtask ? t('Instructions') : t('Arguments')}>
               <Text text={args} />
             </ToolPart>
             {call.plan ? <PlanPart plan={call.plan} /> : null}
@@ -119,7 +122,7 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
               </div>
             ) : null}
             {call.result === undefined ? null : (
-              <ToolPart title={call.isError ? 'Why it failed' : 'Result'}>
+              <ToolPart title={call.isError ? t('Why it failed') : t('Result')}>
                 <Text text={call.result} />
               </ToolPart>
             )}
@@ -134,10 +137,10 @@ function CallView({ call, asked }: { call: Call; asked: ReadonlySet<string> }) {
 /** The tasks of a plan, and how often it was sent back. */
 function PlanPart({ plan: { tasks, refusals, mistakes } }: { plan: Plan }) {
   return (
-    <ToolPart title="Plan">
+    <ToolPart title={t('Plan')}>
       {refusals > 0 ? (
         <p className={css.note} data-tone="warn">
-          Sent back {refusals === 1 ? 'once' : `${refusals} times`}: {mistakes}
+          {plural(refusals, 'Sent back once', 'Sent back {n} times')}: {mistakes}
         </p>
       ) : null}
       <ol className={css.plan}>
@@ -145,7 +148,10 @@ function PlanPart({ plan: { tasks, refusals, mistakes } }: { plan: Plan }) {
           <li key={name}>
             <strong>{name}</strong> {description}
             {context?.length ? (
-              <small> reads {context.map((each) => String(each).replace(/^\$/, '')).join(', ')}</small>
+              <small>
+                {' '}
+                {t('reads {names}', { names: context.map((each) => String(each).replace(/^\$/, '')).join(', ') })}
+              </small>
             ) : null}
           </li>
         ))}
@@ -159,7 +165,7 @@ function PutButton({ plan }: { plan: WorkflowDocument }) {
   return put ? (
     <div>
       <Button size="xs" variant="light" onClick={() => put(plan)}>
-        Put it on the canvas
+        {t('Put it on the canvas')}
       </Button>
     </div>
   ) : null;
@@ -172,11 +178,11 @@ function status(items: Item[]): string | undefined {
   if (!last) {
     const words = items.findLast((item) => item.kind === 'text' && item.isStreaming);
     return words?.kind === 'text'
-      ? `thinks${words.thought ? `: ${words.thought.replaceAll('\n', ' ').trim()}` : ''}`
+      ? t('thinks') + (words.thought ? `: ${words.thought.replaceAll('\n', ' ').trim()}` : '')
       : undefined;
   }
   const inner = status(last.items);
-  const name = last.name === 'run_subtask' ? (last.title ?? 'a subtask') : `runs ${last.name}`;
-  const more = open.length > 1 ? ` and ${open.length - 1} more` : '';
+  const name = last.name === 'run_subtask' ? (last.title ?? t('a subtask')) : t('runs {name}', { name: last.name });
+  const more = open.length > 1 ? t(' and {count} more', { count: open.length - 1 }) : '';
   return `${name}${inner ? `: ${inner}` : ''}${more}`;
 }

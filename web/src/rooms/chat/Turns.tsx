@@ -1,11 +1,15 @@
 import { type ReactNode, useState } from 'react';
 import type { Turn } from '../../chat/state';
+import type { Attached } from '../../chat/frame';
 import css from './Chat.module.css';
+import { SentFiles } from './FileChips';
+import { t } from '../../words/t';
 
 /** A message the server has taken whose turn has not begun. */
 export interface QueuedMessage {
   turnId: string;
   content: string;
+  attached: readonly Attached[];
 }
 
 interface TurnsProps {
@@ -23,16 +27,17 @@ export function Turns({ turns, queued, step, children }: TurnsProps) {
     <>
       {turns.length > shown ? (
         <button type="button" onClick={() => setShown(shown + step)}>
-          Show {Math.min(step, turns.length - shown)} earlier turns
+          {t('Show {value} earlier turns', { value: Math.min(step, turns.length - shown) })}
         </button>
       ) : null}
       {turns.slice(-shown).map(children)}
-      {queued.map(({ turnId, content }) => (
+      {queued.map(({ turnId, content, attached }) => (
         <div key={turnId} className={css.turn}>
           <div className={css.said} data-waiting>
             {content}
           </div>
-          <div className={css.foot}>Waits for its turn</div>
+          <SentFiles files={attached} />
+          <div className={css.foot}>{t('Waits for its turn')}</div>
         </div>
       ))}
     </>

@@ -1,5 +1,7 @@
 import type { Approval } from '../../chat/frame';
 import css from './Chat.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** Why a call is asked about, where that is not its own effect, and what allowing it for the chat covers. */
 export function Why({ approval }: { approval: Approval }) {
@@ -10,10 +12,14 @@ export function Why({ approval }: { approval: Approval }) {
     <div className={css.why}>
       {isEffect ? null : <strong>{message}</strong>}
       {reason === 'instructions' ? (
-        <span>It is asked each time.</span>
+        <span>{t('It is asked each time.')}</span>
       ) : host ? (
         <span>
-          In this chat, allowing it covers <code>{tool_name}</code> to <code>{host}</code>.
+          <Said
+            of="In this chat, allowing it covers {code} to {code2}."
+            code={<code>{tool_name}</code>}
+            code2={<code>{host}</code>}
+          />
         </span>
       ) : null}
     </div>

@@ -5,7 +5,7 @@ import { Link, useSearchParams } from 'react-router';
 import { get } from '../../api/client';
 import { useRuns } from '../../api/queries';
 import type { RunDetail } from '../../api/types';
-import { count, duration, money, shortId } from '../../ui/format';
+import { count, duration, money, printed, shortId } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { runName } from '../../ui/runName';
@@ -13,6 +13,7 @@ import { shownStatus, StatusPill } from '../../ui/Status';
 import { aligned, difference, type Figure, figures } from './align';
 import css from './Compare.module.css';
 import { PairView } from './PairView';
+import { t } from '../../words/t';
 
 /** Runs to choose from; any other is compared by its address. */
 const LISTED = 200;
@@ -43,16 +44,18 @@ export default function Compare() {
   };
   const error = left.error ?? right.error;
   return (
-    <Page title="Compare two runs">
+    <Page title={t('Compare two runs')}>
       <div className={css.choice}>
-        <Choice label="First run" value={a} choose={(runId) => choose('a', runId)} />
-        <Choice label="Second run" value={b} choose={(runId) => choose('b', runId)} />
+        <Choice label={t('First run')} value={a} choose={(runId) => choose('a', runId)} />
+        <Choice label={t('Second run')} value={b} choose={(runId) => choose('b', runId)} />
       </div>
-      {error ? <ProblemNote what="A run could not be read" error={error} /> : null}
+      {error ? <ProblemNote what={t('A run could not be read')} error={error} /> : null}
       {a === '' || b === '' ? (
         <Card>
-          <Empty icon={IconArrowsDiff} title="Choose two runs">
-            <p>Their tasks stand side by side, with what differs between their outputs, prompts, times and costs.</p>
+          <Empty icon={IconArrowsDiff} title={t('Choose two runs')}>
+            <p>
+              {t('Their tasks stand side by side, with what differs between their outputs, prompts, times and costs.')}
+            </p>
           </Empty>
         </Card>
       ) : null}
@@ -71,8 +74,8 @@ function Choice({ label, value, choose }: { label: string; value: string; choose
       label={label}
       searchable
       limit={50}
-      placeholder="Choose a run"
-      data={isListed ? options : [{ value, label: `run ${shortId(value)}` }, ...options]}
+      placeholder={t('Choose a run')}
+      data={isListed ? options : [{ value, label: t('run {id}', { id: shortId(value) }) }, ...options]}
       value={value || null}
       onChange={(runId) => choose(runId ?? '')}
     />
@@ -85,23 +88,23 @@ function Both({ left, right }: { left: RunDetail; right: RunDetail }) {
   return (
     <>
       <Card>
-        <table className={css.table} aria-label="The two runs">
+        <table className={css.table} aria-label={t('The two runs')}>
           <thead>
             <tr>
               <th scope="col">
-                <span className="visually-hidden">Of the run</span>
+                <span className="visually-hidden">{t('Of the run')}</span>
               </th>
               {[left, right].map((run) => (
                 <th key={run.runId} scope="col">
                   <Link to={`/runs/${run.runId}`}>{runName(run)}</Link> <code>{shortId(run.runId)}</code>
                 </th>
               ))}
-              <th scope="col">Difference</th>
+              <th scope="col">{t('Difference')}</th>
             </tr>
           </thead>
           <tbody>
             <tr>
-              <th scope="row">Status</th>
+              <th scope="row">{t('Status')}</th>
               {[left, right].map((run) => (
                 <td key={run.runId}>
                   <StatusPill status={shownStatus(run)} />
@@ -109,9 +112,14 @@ function Both({ left, right }: { left: RunDetail; right: RunDetail }) {
               ))}
               <td>{left.status === right.status ? '' : 'another'}</td>
             </tr>
-            <Words name="Model" left={left.model ?? ''} right={right.model ?? ''} />
+            <Words name={t('Model')} left={left.model ?? ''} right={right.model ?? ''} />
             {names.map((name) => (
-              <Words key={name} name={name} left={left.inputs[name] ?? ''} right={right.inputs[name] ?? ''} />
+              <Words
+                key={name}
+                name={name}
+                left={printed(left.inputs[name] ?? '')}
+                right={printed(right.inputs[name] ?? '')}
+              />
             ))}
             {time.map((figure) => (
               <Numbers key={figure.name} figure={figure} show={duration} />

@@ -5,6 +5,7 @@ import { Card } from '../../ui/Page';
 import { StatusPill } from '../../ui/Status';
 import type { Pair } from './align';
 import css from './Compare.module.css';
+import { plural, t } from '../../words/t';
 
 type Task = RunDetail['tasks'][number];
 
@@ -14,23 +15,27 @@ export function PairView({ pair: { name, left, right } }: { pair: Pair }) {
     <Card className={css.pair}>
       <h2>{name}</h2>
       <div className={css.sides}>
-        <Side task={left} which="first" />
-        <Side task={right} which="second" />
+        <Side task={left} missing={t('Not in the first run')} />
+        <Side task={right} missing={t('Not in the second run')} />
       </div>
       {left && right && left.description !== right.description ? (
-        <section aria-label={`Prompt of ${name}`}>
-          <h3>Prompt</h3>
-          <Diff before={left.description} after={right.description} name={`How the prompt of ${name} differs`} />
+        <section aria-label={t('Prompt of {name}', { name })}>
+          <h3>{t('Prompt')}</h3>
+          <Diff
+            before={left.description}
+            after={right.description}
+            name={t('How the prompt of {name} differs', { name })}
+          />
         </section>
       ) : null}
       {left && right ? (
-        <section aria-label={`Output of ${name}`}>
-          <h3>Output</h3>
+        <section aria-label={t('Output of {name}', { name })}>
+          <h3>{t('Output')}</h3>
           <Diff
             before={left.output ?? left.error ?? ''}
             after={right.output ?? right.error ?? ''}
-            name={`How the output of ${name} differs`}
-            same="The outputs are the same."
+            name={t('How the output of {name} differs', { name })}
+            same={t('The outputs are the same.')}
           />
         </section>
       ) : null}
@@ -38,14 +43,16 @@ export function PairView({ pair: { name, left, right } }: { pair: Pair }) {
   );
 }
 
-function Side({ task, which }: { task: Task | undefined; which: string }) {
-  if (!task) return <div className={css.none}>Not in the {which} run</div>;
+function Side({ task, missing }: { task: Task | undefined; missing: string }) {
+  if (!task) return <div className={css.none}>{missing}</div>;
   const { status, model, durationMs, tokenCount, toolCallCount } = task;
   const facts = [
     model,
     durationMs === undefined ? undefined : duration(durationMs),
-    tokenCount === undefined || tokenCount < 0 ? undefined : `${count(tokenCount)} tokens`,
-    toolCallCount ? `${toolCallCount} ${toolCallCount === 1 ? 'call' : 'calls'}` : undefined,
+    tokenCount === undefined || tokenCount < 0
+      ? undefined
+      : t('{tokenCount} tokens', { tokenCount: count(tokenCount) }),
+    toolCallCount ? plural(toolCallCount, '{n} call', '{n} calls') : undefined,
   ];
   return (
     <div>

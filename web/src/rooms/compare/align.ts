@@ -1,6 +1,7 @@
 // Two runs side by side: their tasks aligned by name, and what they used.
 
 import type { RunDetail } from '../../api/types';
+import { t } from '../../words/t';
 
 type Task = RunDetail['tasks'][number];
 
@@ -47,15 +48,15 @@ export function figures(left: RunDetail, right: RunDetail): Record<'time' | 'tok
     right: known(of(right)),
   });
   return {
-    time: [both('Took', ({ durationMs }) => durationMs)],
+    time: [both(t('Took'), ({ durationMs }) => durationMs)],
     tokens: [
-      both('Tokens in', ({ metrics }) => metrics.inputTokens),
-      both('Tokens out', ({ metrics }) => metrics.outputTokens),
+      both(t('Tokens in'), ({ metrics }) => metrics.inputTokens),
+      both(t('Tokens out'), ({ metrics }) => metrics.outputTokens),
     ],
-    cost: [both('Cost', costOf)],
+    cost: [both(t('Cost'), costOf)],
     calls: [
-      both('Model calls', ({ metrics }) => metrics.llmCalls),
-      both('Tool calls', ({ metrics }) => metrics.totalToolCalls),
+      both(t('Model calls'), ({ metrics }) => metrics.llmCalls),
+      both(t('Tool calls'), ({ metrics }) => metrics.totalToolCalls),
     ],
   };
 }

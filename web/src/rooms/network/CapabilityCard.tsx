@@ -5,6 +5,7 @@ import { Markdown } from '../../ui/Markdown';
 import { ToolForm } from '../../ui/ToolForm';
 import { type Ensemble, isAway } from './ensembles';
 import css from './Network.module.css';
+import { t } from '../../words/t';
 
 /** Something an ensemble shares, with a form to call it as a tool. */
 export function CapabilityCard({ ensemble, capability }: { ensemble: Ensemble; capability: Capability }) {
@@ -20,10 +21,10 @@ export function CapabilityCard({ ensemble, capability }: { ensemble: Ensemble; c
             size="compact-xs"
             variant="default"
             aria-expanded={open}
-            aria-label={`Try it: ${name}`}
+            aria-label={t('Try it: {name}', { name })}
             onClick={() => setOpen(!open)}
           >
-            Try it
+            {t('Try it')}
           </Button>
         )}
       </header>

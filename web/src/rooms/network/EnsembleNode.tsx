@@ -4,6 +4,8 @@ import { Ago, Duration } from '../../ui/Time';
 import type { Ensemble } from './ensembles';
 import css from './Network.module.css';
 import { Load, PRESENCES } from './Presence';
+import { plural, t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 export type EnsembleNodeData = { ensemble: Ensemble; isDim: boolean; isChosen: boolean; choose: () => void };
 export type RealmNodeData = { name: string | null | undefined };
@@ -25,7 +27,7 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
         onClick={choose}
       >
         <span className={`${shared.first} ${css.first}`}>
-          <strong>{ensemble.name || 'this server'}</strong> <small>{word}</small>
+          <strong>{ensemble.name || t('this server')}</strong> <small>{word}</small>
         </span>
         <span className={shared.line}>
           {' '}
@@ -33,7 +35,7 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
             <Load load={ensemble.load} />
           ) : ensemble.goneAt ? (
             <>
-              went away <Ago at={ensemble.goneAt} />
+              <Said of="went away {ago}" ago={<Ago at={ensemble.goneAt} />} />
             </>
           ) : (
             (ensemble.error ?? '')
@@ -41,10 +43,12 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
         </span>
         <span className={shared.last}>
           {' '}
-          <span>{ensemble.presence === 'unreached' ? 'nothing known of it' : sharedText(tools, tasks)}</span>{' '}
-          {ensemble.presence === 'here' && ensemble.realm !== null ? <span>realm {ensemble.realm}</span> : null}
+          <span>{ensemble.presence === 'unreached' ? t('nothing known of it') : sharedText(tools, tasks)}</span>{' '}
+          {ensemble.presence === 'here' && ensemble.realm ? (
+            <span>{t('realm {realm}', { realm: ensemble.realm })}</span>
+          ) : null}
           {ensemble.since ? (
-            <span title="Since when it is linked">
+            <span title={t('Since when it is linked')}>
               <Duration from={ensemble.since} />
             </span>
           ) : null}
@@ -57,17 +61,17 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
 
 function sharedText(tools: number, tasks: number): string {
   const parts = [
-    ...(tools > 0 ? [`${tools} ${tools === 1 ? 'tool' : 'tools'}`] : []),
-    ...(tasks > 0 ? [`${tasks} ${tasks === 1 ? 'task' : 'tasks'}`] : []),
+    ...(tools > 0 ? [plural(tools, '{n} tool', '{n} tools')] : []),
+    ...(tasks > 0 ? [plural(tasks, '{n} task', '{n} tasks')] : []),
   ];
-  return parts.length > 0 ? parts.join(', ') : 'shares nothing';
+  return parts.length > 0 ? parts.join(', ') : t('shares nothing');
 }
 
 /** A realm, drawn around its ensembles. */
 export function RealmNode({ data: { name } }: NodeProps<Node<RealmNodeData>>) {
   return (
     <div className={css.realm}>
-      <span>{name === undefined ? 'not reached' : name === null ? 'no realm' : `realm ${name}`}</span>
+      <span>{name === undefined ? t('not reached') : name === null ? t('no realm') : t('realm {name}', { name })}</span>
     </div>
   );
 }

@@ -5,6 +5,8 @@ import shared from '../../ui/Canvas.module.css';
 import { EnsembleNode, type EnsembleNodeData, RealmNode, type RealmNodeData } from './EnsembleNode';
 import { type Ensemble, HERE, isAway, nodeId, NODE_HEIGHT, NODE_WIDTH, layoutMap } from './ensembles';
 import css from './Network.module.css';
+import { FLOW_WORDS, linkText } from '../../ui/flowWords';
+import { t } from '../../words/t';
 
 const TYPES = { ensemble: EnsembleNode, realm: RealmNode };
 const ORIGIN = { x: 0, y: 0 };
@@ -45,7 +47,7 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
     };
   });
   return (
-    <div className={`${shared.canvas} ${css.canvas}`} role="group" aria-label="Ensembles and their links">
+    <div className={`${shared.canvas} ${css.canvas}`} role="group" aria-label={t('Ensembles and their links')}>
       <ReactFlow<Node<EnsembleNodeData | RealmNodeData>>
         key={names}
         nodes={[...regions, ...nodes] as Node<EnsembleNodeData | RealmNodeData>[]}
@@ -61,6 +63,7 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
         fitView
         fitViewOptions={{ padding: 0.1, maxZoom: 1 }}
         proOptions={{ hideAttribution: true }}
+        ariaLabelConfig={FLOW_WORDS}
       >
         <Background gap={22} size={1} />
         <Controls showInteractive={false} />
@@ -81,6 +84,7 @@ function edgeOf(ensemble: Ensemble): Edge {
     id: ensemble.name,
     source: 'here',
     target: nodeId(ensemble.name),
+    ariaLabel: linkText(t('this server'), ensemble.name),
     style: { stroke: color, strokeWidth: 1.5, ...(isAway(ensemble) ? { strokeDasharray: '4 5' } : {}) },
     ...(isAway(ensemble) ? {} : ensemble.isDialled ? { markerEnd: marker } : { markerStart: marker }),
   };

@@ -8,22 +8,23 @@ import { type Ensemble, ensembles, HERE, isAway, nodeId } from './ensembles';
 import { NoPeers } from './NoPeers';
 import css from './Network.module.css';
 import { SharedPanel, EnsemblePanel } from './Panel';
+import { plural, t } from '../../words/t';
 
 const Map = lazy(() => import('./Map'));
 
 /** The page with this ensemble and the others it knows: a map, and a panel with what they share. */
 export default function Network() {
-  useTitle('Network');
+  useTitle(t('Network'));
   const { data, error } = useNetwork();
   return (
     <div className={css.page}>
       <header className={css.top}>
-        <h1>Network</h1>
+        <h1>{t('Network')}</h1>
         {data ? <span role="status">{summary(ensembles(data))}</span> : null}
       </header>
       {error ? (
         <div className={css.note}>
-          <ProblemNote what="The network could not be read" error={error} />
+          <ProblemNote what={t('The network could not be read')} error={error} />
         </div>
       ) : null}
       {data ? (
@@ -72,5 +73,6 @@ function summary(all: Ensemble[]): string {
   const others = all.slice(1);
   const linked = others.filter((each) => !isAway(each)).length;
   const away = others.length - linked;
-  return `${linked} ${linked === 1 ? 'ensemble' : 'ensembles'} linked${away > 0 ? `, ${away} away` : ''}`;
+  const first = plural(linked, '{n} ensemble linked', '{n} ensembles linked');
+  return away > 0 ? t('{linked}, {away} away', { linked: first, away }) : first;
 }

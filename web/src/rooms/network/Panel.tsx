@@ -1,36 +1,39 @@
 import { CloseButton } from '@mantine/core';
 import { progressText } from '../../run/words';
 import shared from '../../ui/Canvas.module.css';
+import { clock } from '../../ui/format';
 import { Ago, Duration } from '../../ui/Time';
 import { CapabilityCard } from './CapabilityCard';
 import { type Ensemble, isAway, nodeId, usable, tags } from './ensembles';
 import css from './Network.module.css';
 import { Load, PRESENCES } from './Presence';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** One ensemble beside the map: its state and its capabilities. */
 export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: () => void }) {
   const { presence, capabilities } = ensemble;
   return (
-    <aside className={css.panel} aria-label={`Ensemble ${ensemble.name}`}>
+    <aside className={css.panel} aria-label={t('Ensemble {name}', { name: ensemble.name })}>
       <div className={css.head}>
-        <h2>{ensemble.name || 'This server'}</h2>
+        <h2>{ensemble.name || t('This server')}</h2>
         <span className={`${shared.tone} ${css.pill}`} data-tone={PRESENCES[presence].tone}>
           {PRESENCES[presence].word}
         </span>
-        <CloseButton aria-label="Close the ensemble" onClick={close} />
+        <CloseButton aria-label={t('Close the ensemble')} onClick={close} />
       </div>
       <dl className={css.facts}>
         {ensemble.alias ? (
           <>
-            <dt>Calls itself</dt>
+            <dt>{t('Announces itself as')}</dt>
             <dd>{ensemble.alias}</dd>
           </>
         ) : null}
-        <dt>Realm</dt>
-        <dd>{ensemble.realm === undefined ? 'not known' : (ensemble.realm ?? 'none')}</dd>
+        <dt>{t('Realm')}</dt>
+        <dd>{ensemble.realm === undefined ? t('not known') : (ensemble.realm ?? t('none|realm'))}</dd>
         {ensemble.load ? (
           <>
-            <dt>Load</dt>
+            <dt>{t('Load')}</dt>
             <dd>
               <Load load={ensemble.load} />
             </dd>
@@ -38,36 +41,36 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         ) : null}
         {ensemble.since ? (
           <>
-            <dt>Linked for</dt>
+            <dt>{t('Linked for')}</dt>
             <dd>
-              <Duration from={ensemble.since} />, {ensemble.isDialled ? 'from here' : 'from there'}
+              <Duration from={ensemble.since} />, {ensemble.isDialled ? t('from here') : t('from there')}
             </dd>
           </>
         ) : null}
         {ensemble.goneAt ? (
           <>
-            <dt>Went away</dt>
+            <dt>{t('Went away')}</dt>
             <dd>
-              <Ago at={ensemble.goneAt} />, at {new Date(ensemble.goneAt).toLocaleTimeString('en-GB')}
+              <Said of="{ago}, at {time}" ago={<Ago at={ensemble.goneAt} />} time={clock(ensemble.goneAt)} />
             </dd>
           </>
         ) : null}
         {ensemble.error ? (
           <>
-            <dt>Why no link</dt>
+            <dt>{t('Why no link')}</dt>
             <dd>{ensemble.error}</dd>
           </>
         ) : null}
         {ensemble.version ? (
           <>
-            <dt>Version</dt>
+            <dt>{t('Version')}</dt>
             <dd>{ensemble.version}</dd>
           </>
         ) : null}
       </dl>
       {ensemble.requests.length > 0 ? (
         <section className={css.section}>
-          <h3>At work for this ensemble</h3>
+          <h3>{t('At work for this ensemble')}</h3>
           {ensemble.requests.map((request) => (
             <p key={request.requestId} className={css.request}>
               <code>{request.capability}</code> {progressText(request)}
@@ -76,9 +79,9 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         </section>
       ) : null}
       <section className={css.section}>
-        <h3>{isAway(ensemble) ? 'What it shared' : 'What it shares'}</h3>
+        <h3>{isAway(ensemble) ? t('What it shared') : t('What it shares')}</h3>
         {capabilities.length === 0 ? (
-          <p className={css.quiet}>Nothing{isAway(ensemble) ? ' that is known' : ''}.</p>
+          <p className={css.quiet}>{isAway(ensemble) ? t('Nothing that is known.') : t('Nothing.')}</p>
         ) : null}
         {capabilities.map((capability) => (
           <CapabilityCard key={capability.name} ensemble={ensemble} capability={capability} />
@@ -102,12 +105,12 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
     .filter(({ presence }) => presence === 'gone')
     .toSorted((one, other) => (other.goneAt ?? '').localeCompare(one.goneAt ?? ''));
   return (
-    <aside className={css.panel} aria-label="What is shared">
+    <aside className={css.panel} aria-label={t('What is shared')}>
       <div className={css.head}>
-        <h2>On the network</h2>
+        <h2>{t('On the network')}</h2>
       </div>
       {tags(all).length > 0 ? (
-        <div className={css.tags} role="group" aria-label="Tags">
+        <div className={css.tags} role="group" aria-label={t('Tags')}>
           {tags(all).map(({ tag: each, count }) => (
             <button
               key={each}
@@ -121,9 +124,11 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
         </div>
       ) : null}
       <section className={css.section}>
-        <h3>{tag === null ? 'Can be used from here' : `Can be used from here, tagged ${tag}`}</h3>
+        <h3>{tag === null ? t('Can be used from here') : t('Can be used from here, tagged {tag}', { tag })}</h3>
         {found.length === 0 ? (
-          <p className={css.quiet}>{tag === null ? 'Nobody shares anything just now.' : 'Nothing with this tag.'}</p>
+          <p className={css.quiet}>
+            {tag === null ? t('Nobody shares anything just now.') : t('Nothing with this tag.')}
+          </p>
         ) : null}
         {found.map(({ ensemble, capability }) => (
           <CapabilityCard key={`${ensemble.name}.${capability.name}`} ensemble={ensemble} capability={capability} />
@@ -131,13 +136,15 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
       </section>
       {gone.length > 0 ? (
         <section className={css.section}>
-          <h3>Went away</h3>
+          <h3>{t('Went away')}</h3>
           {gone.map(({ name, goneAt, capabilities }) => (
             <button key={name} type="button" className={css.gone} onClick={() => choose(nodeId(name))}>
               <strong>{name}</strong>
               <span>
                 {goneAt ? <Ago at={goneAt} /> : null}
-                {capabilities.length > 0 ? `, with ${capabilities.map((each) => each.name).join(', ')}` : ''}
+                {capabilities.length > 0
+                  ? t(', with {names}', { names: capabilities.map((each) => each.name).join(', ') })
+                  : ''}
               </span>
             </button>
           ))}

@@ -1,6 +1,7 @@
 import { SegmentedControl, Skeleton, TextInput } from '@mantine/core';
 import { useCapabilities } from '../../api/queries';
 import type { Capabilities } from '../../api/types';
+import { printed } from '../../ui/format';
 import { ProblemNote } from '../../ui/Note';
 import { Page } from '../../ui/Page';
 import { type Draft, emptyDraft, toRequest, variables } from './draft';
@@ -10,13 +11,14 @@ import { Overrides } from './Overrides';
 import { OwnTasks } from './OwnTasks';
 import { Request } from './Request';
 import { useKeptDraft } from './useKeptDraft';
+import { t } from '../../words/t';
 
 /** The page on which a run is composed, with the request it will be beside it. */
 export default function New() {
   const { data, error } = useCapabilities();
   return (
-    <Page title="New run">
-      {error ? <ProblemNote what="What can be run could not be read" error={error} /> : null}
+    <Page title={t('New run')}>
+      {error ? <ProblemNote what={t('What can be run could not be read')} error={error} /> : null}
       {data ? <Composer capabilities={data} /> : error ? null : <Skeleton height={320} radius={10} />}
     </Page>
   );
@@ -30,12 +32,12 @@ function Composer({ capabilities }: { capabilities: Capabilities }) {
       <div className={css.form}>
         {hasEnsemble ? (
           <SegmentedControl
-            aria-label="What to run"
+            aria-label={t('What to run')}
             value={draft.source}
             onChange={(source) => change({ source: source as Draft['source'] })}
             data={[
-              { value: 'ensemble', label: 'The configured ensemble' },
-              { value: 'own', label: 'Tasks of my own' },
+              { value: 'ensemble', label: t('The configured ensemble') },
+              { value: 'own', label: t('Tasks of my own') },
             ]}
           />
         ) : null}
@@ -70,14 +72,14 @@ function Inputs({ capabilities, draft, change }: PartProps) {
   return (
     <section className={css.card}>
       <header>
-        <h2>Inputs</h2>
+        <h2>{t('Inputs')}</h2>
       </header>
       <div className={css.two}>
         {names.map((name) => (
           <TextInput
             key={name}
             label={name}
-            placeholder={defaults[name] ?? 'needed'}
+            placeholder={defaults[name] === undefined ? t('needed') : printed(defaults[name])}
             withAsterisk={defaults[name] === undefined}
             value={draft.inputs[name] ?? ''}
             onChange={(event) => change({ inputs: { ...draft.inputs, [name]: event.currentTarget.value } })}

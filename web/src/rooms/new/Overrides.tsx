@@ -4,6 +4,7 @@ import { ToolsField } from '../../ui/ToolsField';
 import { NO_OVERRIDE, type Override } from './draft';
 import type { PartProps } from './New';
 import css from './New.module.css';
+import { t } from '../../words/t';
 
 /** The changes of this run to the ensemble's tasks. */
 export function Overrides({ capabilities, draft, change }: PartProps) {
@@ -12,9 +13,9 @@ export function Overrides({ capabilities, draft, change }: PartProps) {
   return (
     <section className={css.card}>
       <header>
-        <h2>Tasks</h2>
+        <h2>{t('Tasks')}</h2>
       </header>
-      <p className={css.hint}>As configured, unless you change something for this run.</p>
+      <p className={css.hint}>{t('As configured, unless you change something for this run.')}</p>
       <Accordion variant="separated" chevronPosition="left" styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
         {capabilities.preconfiguredTasks.map((task) => {
           const name = task.name ?? task.description.slice(0, 50);
@@ -50,7 +51,7 @@ function Changes({ task, override, capabilities, set }: ChangesProps) {
   return (
     <div className={css.form}>
       <Textarea
-        label="Description"
+        label={t('Description')}
         placeholder={task.description}
         autosize
         minRows={2}
@@ -58,7 +59,7 @@ function Changes({ task, override, capabilities, set }: ChangesProps) {
         onChange={(event) => set({ description: event.currentTarget.value })}
       />
       <Textarea
-        label="What it should know besides"
+        label={t('What it should know besides')}
         autosize
         minRows={2}
         value={override.additionalContext}
@@ -66,34 +67,34 @@ function Changes({ task, override, capabilities, set }: ChangesProps) {
       />
       <div className={css.two}>
         <TextInput
-          label="Expected output"
+          label={t('Expected output')}
           value={override.expectedOutput}
           onChange={(event) => set({ expectedOutput: event.currentTarget.value })}
         />
         <Select
-          label="Model"
-          placeholder="As configured"
+          label={t('Model')}
+          placeholder={t('As configured')}
           clearable
           data={capabilities.models.map(({ alias }) => alias)}
           value={override.model || null}
           onChange={(model) => set({ model: model ?? '' })}
         />
         <TextInput
-          label="Rounds at most"
+          label={t('Rounds at most')}
           inputMode="numeric"
           placeholder="25"
           value={override.maxIterations}
           onChange={(event) => set({ maxIterations: event.currentTarget.value.replace(/\D/g, '') })}
         />
         <ToolsField
-          label="More tools"
+          label={t('More tools')}
           known={task.tools}
           value={override.addTools}
           onChange={(addTools) => set({ addTools })}
         />
         {task.tools.length > 0 ? (
           <MultiSelect
-            label="Without tools"
+            label={t('Without tools')}
             data={task.tools}
             value={override.removeTools}
             onChange={(removeTools) => set({ removeTools })}

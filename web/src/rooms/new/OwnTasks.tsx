@@ -6,6 +6,7 @@ import { ToolsField } from '../../ui/ToolsField';
 import { type OwnTask, ownTask } from './draft';
 import type { PartProps } from './New';
 import css from './New.module.css';
+import { t } from '../../words/t';
 
 const Sketch = lazy(() => import('./Sketch'));
 
@@ -48,7 +49,7 @@ export function OwnTasks({ capabilities, draft, change }: PartProps) {
         />
       ))}
       <Button variant="default" leftSection={<IconPlus size={16} />} onClick={add}>
-        Add a task
+        {t('Add a task')}
       </Button>
     </>
   );
@@ -65,7 +66,8 @@ interface TaskCardProps {
   remove: () => void;
 }
 
-export const nameOf = (task: OwnTask, position: number): string => task.name || `Task ${position + 1}`;
+export const nameOf = (task: OwnTask, position: number): string =>
+  task.name || t('Task {position}', { position: position + 1 });
 
 const isNobody = ({ role, goal, background, mayDelegate }: OwnTask): boolean =>
   !role.trim() && Boolean(goal || background || mayDelegate);
@@ -79,13 +81,18 @@ function TaskCard({ task, position, isNew, tasks, capabilities, set, remove }: T
       <header>
         <h2>{nameOf(task, position)}</h2>
         {tasks.length > 1 ? (
-          <ActionIcon variant="subtle" color="gray" aria-label={`Remove ${nameOf(task, position)}`} onClick={remove}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={t('Remove {value}', { value: nameOf(task, position) })}
+            onClick={remove}
+          >
             <IconTrash size={16} />
           </ActionIcon>
         ) : null}
       </header>
       <Textarea
-        label="What to do"
+        label={t('What to do')}
         required
         autoFocus={isNew}
         autosize
@@ -94,25 +101,25 @@ function TaskCard({ task, position, isNew, tasks, capabilities, set, remove }: T
         onChange={(event) => set({ description: event.currentTarget.value })}
       />
       <div className={css.two}>
-        <TextInput label="Name" value={task.name} onChange={(event) => set({ name: event.currentTarget.value })} />
+        <TextInput label={t('Name')} value={task.name} onChange={(event) => set({ name: event.currentTarget.value })} />
         <TextInput
-          label="Expected output"
+          label={t('Expected output')}
           value={task.expectedOutput}
           onChange={(event) => set({ expectedOutput: event.currentTarget.value })}
         />
         <Select
-          label="Model"
-          placeholder="The first one"
+          label={t('Model')}
+          placeholder={t('The first one')}
           clearable
           data={capabilities.models.map(({ alias }) => alias)}
           value={task.model || null}
           onChange={(model) => set({ model: model ?? '' })}
         />
-        <ToolsField label="Tools" value={task.tools} onChange={(tools) => set({ tools })} />
+        <ToolsField label={t('Tools')} value={task.tools} onChange={(tools) => set({ tools })} />
         {others.length > 0 ? (
           <MultiSelect
-            label="Reads the output of"
-            placeholder={task.context.length > 0 ? '' : 'Nothing'}
+            label={t('Reads the output of')}
+            placeholder={task.context.length > 0 ? '' : t('Nothing')}
             data={others}
             value={task.context.map(String)}
             onChange={(ids) => set({ context: ids.map(Number) })}
@@ -122,15 +129,15 @@ function TaskCard({ task, position, isNew, tasks, capabilities, set, remove }: T
       <Accordion variant="separated" chevronPosition="left" styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
         <Accordion.Item value="agent">
           <Accordion.Control>
-            Agent <span className={css.hint}>{task.role || 'derived from what there is to do'}</span>
+            {t('Agent')} <span className={css.hint}>{task.role || t('derived from what there is to do')}</span>
           </Accordion.Control>
           <Accordion.Panel>
-            <AgentFields agent={task} error={isNobody(task) ? 'An agent needs a role' : undefined} set={set} />
+            <AgentFields agent={task} error={isNobody(task) ? t('An agent needs a role') : undefined} set={set} />
           </Accordion.Panel>
         </Accordion.Item>
       </Accordion>
       <Switch
-        label="A person reviews its output"
+        label={t('A person reviews its output')}
         checked={task.isReviewed}
         onChange={(event) => set({ isReviewed: event.currentTarget.checked })}
       />

@@ -8,6 +8,7 @@ import type { Accepted, Rehearsal, RunRequest } from '../../api/types';
 import { ActButton } from '../../ui/Act';
 import { ProblemNote } from '../../ui/Note';
 import css from './New.module.css';
+import { t } from '../../words/t';
 
 interface RequestProps {
   request: RunRequest;
@@ -36,7 +37,7 @@ export function Request({ request, started, clear }: RequestProps) {
     start.reset();
   }, [json]); // oxlint-disable-line react/exhaustive-deps
   return (
-    <aside className={css.side} aria-label="The request">
+    <aside className={css.side} aria-label={t('The request')}>
       <div className={css.actions}>
         <ActButton
           needs="run"
@@ -44,7 +45,7 @@ export function Request({ request, started, clear }: RequestProps) {
           loading={start.isPending}
           onClick={() => start.mutate()}
         >
-          Start the run
+          {t('Start the run')}
         </ActButton>
         <Button
           variant="default"
@@ -55,24 +56,24 @@ export function Request({ request, started, clear }: RequestProps) {
             rehearse.mutate();
           }}
         >
-          Check it
+          {t('Check it')}
         </Button>
         <CopyButton
           value={`curl -X POST ${location.origin}/api/runs -H 'content-type: application/json' -d '${json.replaceAll("'", "'\\''")}'`}
         >
           {({ copied, copy }) => (
             <Button variant="subtle" onClick={copy}>
-              {copied ? 'Copied' : 'Copy as curl'}
+              {copied ? t('Copied') : t('Copy as curl')}
             </Button>
           )}
         </CopyButton>
         <Button variant="subtle" color="gray" onClick={clear}>
-          Start over
+          {t('Start over')}
         </Button>
       </div>
-      {error ? <ProblemNote what="The server would refuse this" error={error} /> : null}
+      {error ? <ProblemNote what={t('The server would refuse this')} error={error} /> : null}
       {rehearse.data && !error ? <Plan plan={rehearse.data} /> : null}
-      <pre className={css.json} tabIndex={0} aria-label="The request as JSON">
+      <pre className={css.json} tabIndex={0} aria-label={t('The request as JSON')}>
         {json}
       </pre>
     </aside>
@@ -82,15 +83,15 @@ export function Request({ request, started, clear }: RequestProps) {
 function Plan({ plan }: { plan: Rehearsal }) {
   return (
     <div className={css.plan} role="status">
-      <strong>It would run, {plan.workflow.toLowerCase()}:</strong>
+      <strong>{t('It would run, {workflow}:', { workflow: plan.workflow.toLowerCase() })}</strong>
       <ol>
         {plan.tasks.map((task) => (
           <li key={task.name}>
             {task.name}{' '}
             <small>
-              by {task.agentRole} on {task.model}
-              {task.tools.length > 0 ? ` with ${task.tools.join(', ')}` : ''}
-              {task.context.length > 0 ? `, reads ${task.context.join(', ')}` : ''}
+              {t('by {role} on {model}', { role: task.agentRole, model: task.model })}
+              {task.tools.length > 0 ? t(' with {names}', { names: task.tools.join(', ') }) : ''}
+              {task.context.length > 0 ? t(', reads {names}', { names: task.context.join(', ') }) : ''}
             </small>
           </li>
         ))}

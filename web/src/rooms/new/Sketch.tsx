@@ -3,6 +3,8 @@ import { MarkerType, Position, ReactFlow } from '@xyflow/react';
 import type { Workflow } from '../../api/types';
 import { edges, layout, type Linked, NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import type { OwnTask } from './draft';
+import { FLOW_WORDS, linkText } from '../../ui/flowWords';
+import { t } from '../../words/t';
 
 /** The graph the composed tasks make. */
 export default function Sketch({ tasks, workflow }: { tasks: OwnTask[]; workflow: '' | Workflow }) {
@@ -21,7 +23,7 @@ export default function Sketch({ tasks, workflow }: { tasks: OwnTask[]; workflow
     height: NODE_HEIGHT,
     sourcePosition: Position.Right,
     targetPosition: Position.Left,
-    data: { label: task.name || `Task ${position + 1}` },
+    data: { label: task.name || t('Task {position}', { position: position + 1 }) },
     style: {
       width: NODE_WIDTH,
       display: 'grid',
@@ -37,6 +39,7 @@ export default function Sketch({ tasks, workflow }: { tasks: OwnTask[]; workflow
     id: `${from}-${to}`,
     source: String(from),
     target: String(to),
+    ariaLabel: linkText(from, to),
     style: { stroke: 'var(--ink-muted)', ...(kind === 'reads' ? {} : { strokeDasharray: '4 4' }) },
     markerEnd: { type: MarkerType.ArrowClosed, color: 'var(--ink-muted)' },
   }));
@@ -53,7 +56,8 @@ export default function Sketch({ tasks, workflow }: { tasks: OwnTask[]; workflow
       edgesFocusable={false}
       elementsSelectable={false}
       proOptions={{ hideAttribution: true }}
-      aria-label="The graph of your tasks"
+      ariaLabelConfig={FLOW_WORDS}
+      aria-label={t('The graph of your tasks')}
     />
   );
 }

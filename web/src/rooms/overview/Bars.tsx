@@ -2,6 +2,7 @@ import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { count, money } from '../../ui/format';
 import type { Bucket, Range } from './buckets';
+import { locale, t } from '../../words/t';
 
 const HEIGHT = 150;
 
@@ -23,12 +24,12 @@ export default function Bars({
   const series =
     field === 'runs'
       ? [
-          { name: 'runs', label: 'Not failed', color: 'var(--accent)' },
-          { name: 'failed', label: 'Failed', color: 'var(--bad)' },
+          { name: 'runs', label: t('Not failed'), color: 'var(--accent)' },
+          { name: 'failed', label: t('Failed'), color: 'var(--bad)' },
         ]
       : [
-          { name: 'runs', label: 'Runs', color: 'var(--accent)' },
-          { name: 'chats', label: 'Your chats', color: 'var(--second)' },
+          { name: 'runs', label: t('Runs'), color: 'var(--accent)' },
+          { name: 'chats', label: t('Your chats'), color: 'var(--second)' },
         ];
   return (
     <BarChart
@@ -50,6 +51,6 @@ export default function Bars({
 
 function label(from: number, { stepMs }: Range): string {
   const date = new Date(from);
-  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-  return stepMs > 3_600_000 ? `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}` : time;
+  const time = date.toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit' });
+  return stepMs > 3_600_000 ? `${date.toLocaleDateString(locale(), { day: 'numeric', month: 'short' })} ${time}` : time;
 }

@@ -6,6 +6,7 @@ import { useOpenReviews } from '../../review/useHeld';
 import { shownStatus } from '../../ui/Status';
 import { useNow } from '../../ui/useNow';
 import css from './Overview.module.css';
+import { t } from '../../words/t';
 
 const DAY_MS = 86_400_000;
 
@@ -28,25 +29,31 @@ export function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[]
     <div className={css.numbers}>
       <Figure
         to="/runs?status=RUNNING"
-        name="Running"
+        name={t('Running')}
         tone={running.length > 0 ? 'running' : undefined}
         value={running.length}
       >
-        {[now, ...(paused > 0 ? [`${paused} paused`] : [])].filter(Boolean).join(', ') || 'nothing just now'}
+        {[now, ...(paused > 0 ? [t('{paused} paused', { paused })] : [])].filter(Boolean).join(', ') ||
+          t('nothing just now')}
       </Figure>
       <Figure
         to={reviews === 0 && approvals[0] ? `/chat/${approvals[0].thread_id}` : '/reviews'}
-        name="Waiting for a person"
+        name={t('Waiting for a person')}
         tone={waiting > 0 ? 'warn' : undefined}
         value={waiting}
       >
         {waitingText(reviews, approvals.length)}
       </Figure>
-      <Figure to="/runs?status=ACCEPTED" name="In the queue" value={queued}>
-        {queued > 0 ? 'for a free slot' : 'no queue'}
+      <Figure to="/runs?status=ACCEPTED" name={t('In the queue')} value={queued}>
+        {queued > 0 ? t('for a free slot') : t('no queue')}
       </Figure>
-      <Figure to="/runs?status=FAILED" name="Failed in a day" tone={recent > 0 ? 'bad' : undefined} value={recent}>
-        {failed[0]?.error ?? 'none'}
+      <Figure
+        to="/runs?status=FAILED"
+        name={t('Failed in 24 hours')}
+        tone={recent > 0 ? 'bad' : undefined}
+        value={recent}
+      >
+        {failed[0]?.error ?? t('none|failure')}
       </Figure>
     </div>
   );
@@ -54,10 +61,10 @@ export function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[]
 
 function waitingText(reviews: number, approvals: number): string {
   const parts = [
-    ...(reviews > 0 ? [`${reviews} to review`] : []),
-    ...(approvals > 0 ? [`${approvals} to allow in chat`] : []),
+    ...(reviews > 0 ? [t('{reviews} to review', { reviews })] : []),
+    ...(approvals > 0 ? [t('{approvals} to allow in chat', { approvals })] : []),
   ];
-  return parts.length > 0 ? parts.join(', ') : 'nobody waits';
+  return parts.length > 0 ? parts.join(', ') : t('nothing waits');
 }
 
 function Figure({

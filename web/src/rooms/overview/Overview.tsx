@@ -10,6 +10,7 @@ import { RunTable } from '../runs/RunTable';
 import { Numbers } from './Numbers';
 import css from './Overview.module.css';
 import { COUNTED_MAX, Spending } from './Spending';
+import { t } from '../../words/t';
 
 /** Runs listed under each heading. */
 const LISTED_MAX = 5;
@@ -24,14 +25,14 @@ export default function Overview() {
   const isNew = data?.total === 0 && chats?.total === 0;
   return (
     <Page
-      title="Overview"
+      title={t('Overview')}
       actions={
         <ActLink needs="run" to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">
-          New run
+          {t('New run')}
         </ActLink>
       }
     >
-      {error ? <ProblemNote what="The runs could not be read" error={error} /> : null}
+      {error ? <ProblemNote what={t('The runs could not be read')} error={error} /> : null}
       {data ? (
         <>
           <Numbers active={active} failed={failed} />
@@ -45,8 +46,18 @@ export default function Overview() {
                 turns={chats?.turns ?? []}
                 areTurnsCut={chats ? chats.total > chats.turns.length : false}
               />
-              <Listed title="At work" all="/runs?status=RUNNING" runs={active} quiet="Nothing runs just now." />
-              <Listed title="Failed lately" all="/runs?status=FAILED" runs={failed} quiet="No run has failed." />
+              <Listed
+                title={t('At work')}
+                all="/runs?status=RUNNING"
+                runs={active}
+                quiet={t('Nothing runs just now.')}
+              />
+              <Listed
+                title={t('Failed lately')}
+                all="/runs?status=FAILED"
+                runs={failed}
+                quiet={t('No run has failed.')}
+              />
             </>
           )}
         </>
@@ -61,20 +72,20 @@ export default function Overview() {
 function Welcome() {
   return (
     <Card>
-      <Empty icon={IconActivity} title="Nothing has happened here yet">
+      <Empty icon={IconActivity} title={t('Nothing has happened here yet')}>
         <p>
-          Start a run and watch it work, or just ask something. What runs, what waits for you and what it costs shows
-          here.
+          {t('Start a run and watch it work, or just ask something.')}{' '}
+          {t('What runs, what waits for you and what it costs shows here.')}
         </p>
         <div className={css.begin}>
           <ActLink needs="run" to="/runs/new" size="xs">
-            Start a run
+            {t('Start a run')}
           </ActLink>
           <Button component={Link} to="/chat/new" size="xs" variant="default">
-            Ask something
+            {t('Ask something')}
           </Button>
           <Button component={Link} to="/workflows/new" size="xs" variant="default">
-            Draw a workflow
+            {t('Draw a workflow')}
           </Button>
         </div>
       </Empty>
@@ -87,7 +98,7 @@ function Listed({ title, all, runs, quiet }: { title: string; all: string; runs:
     <section className={css.section} aria-label={title}>
       <header>
         <h2>{title}</h2>
-        {runs.length > LISTED_MAX ? <Link to={all}>all {runs.length}</Link> : null}
+        {runs.length > LISTED_MAX ? <Link to={all}>{t('all {count}', { count: runs.length })}</Link> : null}
       </header>
       <Card>
         {runs.length > 0 ? <RunTable runs={runs.slice(0, LISTED_MAX)} /> : <p className={css.quiet}>{quiet}</p>}

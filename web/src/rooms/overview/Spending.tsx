@@ -7,6 +7,7 @@ import { Card } from '../../ui/Page';
 import { useNow } from '../../ui/useNow';
 import { type Bucket, buckets, RANGES, type Spent } from './buckets';
 import css from './Overview.module.css';
+import { t } from '../../words/t';
 
 const Bars = lazy(() => import('./Bars'));
 
@@ -28,22 +29,22 @@ export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps
   if (!range) return null;
   const data = buckets({ runs, turns }, range, clock);
   const cut = [
-    ...(areRunsCut ? [`the newest ${COUNTED_MAX} runs`] : []),
-    ...(areTurnsCut ? [`the newest ${COUNTED_MAX} turns of chats`] : []),
+    ...(areRunsCut ? [t('the newest {count} runs', { count: COUNTED_MAX })] : []),
+    ...(areTurnsCut ? [t('the newest {count} turns of chats', { count: COUNTED_MAX })] : []),
   ];
   return (
-    <section className={css.section} aria-label="Used over time">
+    <section className={css.section} aria-label={t('Used over time')}>
       <header>
-        <h2>Used over time</h2>
+        <h2>{t('Used over time')}</h2>
         <ul className={css.legend}>
-          <li>Runs</li>
-          <li data-chats>Your chats</li>
+          <li>{t('Runs')}</li>
+          <li data-chats>{t('Your chats')}</li>
         </ul>
-        {cut.length > 0 ? <span className={css.cut}>only {cut.join(' and ')}</span> : null}
+        {cut.length > 0 ? <span className={css.cut}>{t('only {those}', { those: cut.join(t(' and ')) })}</span> : null}
         <SegmentedControl
           size="xs"
           ml="auto"
-          aria-label="Span of time"
+          aria-label={t('Span of time')}
           data={RANGES.map(({ value, label }) => ({ value, label }))}
           value={range.value}
           onChange={(value) => setParams({ range: value }, { replace: true })}
@@ -51,25 +52,25 @@ export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps
       </header>
       <div className={css.charts}>
         <Chart
-          title="Tokens"
+          title={t('Tokens')}
           total={totalText(data, 'tokens', count)}
-          none={data.every(({ tokens }) => tokens.runs + tokens.chats === 0) && 'Nothing in this time'}
+          none={data.every(({ tokens }) => tokens.runs + tokens.chats === 0) && t('Nothing in this time')}
         >
           <Bars data={data} field="tokens" range={range} />
         </Chart>
         <Chart
-          title="Cost"
+          title={t('Cost')}
           total={totalText(data, 'cost', money)}
           none={
-            data.every(({ cost }) => cost.runs + cost.chats === 0) && 'No model with a price was asked in this time'
+            data.every(({ cost }) => cost.runs + cost.chats === 0) && t('No model with a price was asked in this time')
           }
         >
           <Bars data={data} field="cost" range={range} />
         </Chart>
         <Chart
-          title="Runs"
-          total={`${count(data.reduce((sum, bucket) => sum + bucket.runs, 0))} in all`}
-          none={data.every((bucket) => bucket.runs === 0) && 'No run in this time'}
+          title={t('Runs')}
+          total={t('{value} in all', { value: count(data.reduce((sum, bucket) => sum + bucket.runs, 0)) })}
+          none={data.every((bucket) => bucket.runs === 0) && t('No run in this time')}
         >
           <Bars data={data} field="runs" range={range} />
         </Chart>
@@ -82,7 +83,8 @@ export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps
 function totalText(data: Bucket[], field: 'tokens' | 'cost', format: (value: number) => string): string {
   const sum = (kind: keyof Spent): number => data.reduce((total, bucket) => total + bucket[field][kind], 0);
   const chats = sum('chats');
-  return `${format(sum('runs') + chats)} in all${chats > 0 ? `, ${format(chats)} in chats` : ''}`;
+  const all = t('{value} in all', { value: format(sum('runs') + chats) });
+  return chats > 0 ? t('{all}, {chats} in chats', { all, chats: format(chats) }) : all;
 }
 
 /** `none`: the text in place of an empty chart. */

@@ -1,6 +1,7 @@
 // Usage over time: runs and turns of chats by the time they started, in equal steps up to now.
 
 import type { ListedTurn, RunRow } from '../../api/types';
+import { t } from '../../words/t';
 
 export interface Range {
   value: string;
@@ -12,9 +13,9 @@ export interface Range {
 const HOUR = 3_600_000;
 
 export const RANGES: Range[] = [
-  { value: '1h', label: 'Last hour', stepMs: HOUR / 12, steps: 12 },
-  { value: '24h', label: 'Last day', stepMs: HOUR, steps: 24 },
-  { value: '7d', label: 'Last week', stepMs: 6 * HOUR, steps: 28 },
+  { value: '1h', label: t('Last hour'), stepMs: HOUR / 12, steps: 12 },
+  { value: '24h', label: t('Last day'), stepMs: HOUR, steps: 24 },
+  { value: '7d', label: t('Last week'), stepMs: 6 * HOUR, steps: 28 },
 ];
 
 export interface Bucket {

@@ -7,6 +7,8 @@ import { Json } from '../../ui/Json';
 import { ProblemNote } from '../../ui/Note';
 import { type Description, type Field, fields, type Operation, type Schema, typeText } from './description';
 import css from './Reference.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 interface OperationProps {
   description: Description;
@@ -21,7 +23,7 @@ export function OneOperation({ description, operation }: OperationProps) {
     <div className={css.operation}>
       <button type="button" className={css.line} aria-expanded={open} onClick={() => setOpen(!open)}>
         <IconChevronRight size={14} aria-hidden />
-        <span className={css.method} data-method={method}>
+        <span className={css.method} data-method={method} translate="no">
           {method}
         </span>
         <code>{path}</code>
@@ -36,7 +38,7 @@ function Details({ description, operation }: OperationProps) {
   const { parameters, body, answers, about, scope, isTriable } = operation;
   const named: Field[] = parameters.map((each) => ({
     path: each.name,
-    type: `${typeText(each.schema ?? {})}, in the ${each.in}`,
+    type: t('{value}, in the {in}', { value: typeText(each.schema ?? {}), in: each.in }),
     isNeeded: each.required ?? false,
     about: each.description ?? '',
   }));
@@ -45,11 +47,11 @@ function Details({ description, operation }: OperationProps) {
       {about ? <p>{about}</p> : null}
       {scope ? (
         <p className={css.quiet}>
-          Where keys are configured, one with the scope <code>{scope}</code>.
+          <Said of="Where keys are configured, one with the scope {code}." code={<code>{scope}</code>} />
         </p>
       ) : null}
-      {named.length > 0 ? <Fields title="Parameters" rows={named} /> : null}
-      {body ? <Body title="Body" description={description} schema={body} /> : null}
+      {named.length > 0 ? <Fields title={t('Parameters')} rows={named} /> : null}
+      {body ? <Body title={t('Body')} description={description} schema={body} /> : null}
       {answers
         .filter(({ status }) => !/^[45]/.test(status))
         .map((answer) => (
@@ -85,7 +87,7 @@ function Fields({ title, rows }: { title: string; rows: Field[] }) {
             <dt>
               <code>{path}</code>
               {isNeeded ? (
-                <span className={css.needed} title="Always there">
+                <span className={css.needed} title={t('Always there')}>
                   *
                 </span>
               ) : null}
@@ -111,8 +113,8 @@ function Try({ operation: { path, parameters } }: { operation: Operation }) {
     call.mutate();
   };
   return (
-    <form className={css.part} onSubmit={submit} aria-label={`Try ${path}`}>
-      <h3>Try it</h3>
+    <form className={css.part} onSubmit={submit} aria-label={t('Try {path}', { path })}>
+      <h3>{t('Try it')}</h3>
       <div className={css.inputs}>
         {asked.map(({ name, required }) => (
           <TextInput
@@ -126,9 +128,9 @@ function Try({ operation: { path, parameters } }: { operation: Operation }) {
         ))}
       </div>
       <Button type="submit" size="xs" variant="default" w="fit-content" loading={call.isPending}>
-        Send
+        {t('Send')}
       </Button>
-      {call.error ? <ProblemNote what="The server refused" error={call.error} /> : null}
+      {call.error ? <ProblemNote what={t('The server refused')} error={call.error} /> : null}
       {call.data === undefined ? null : (
         <div className={css.example} role="status">
           <Json value={call.data} openTo={2} />

@@ -10,6 +10,7 @@ import { Card, Page } from '../../ui/Page';
 import { type Description, type Operation, operations } from './description';
 import { OneOperation } from './OneOperation';
 import css from './Reference.module.css';
+import { t } from '../../words/t';
 
 /** The API as it describes itself, to be read and tried. */
 export default function Reference() {
@@ -20,15 +21,15 @@ export default function Reference() {
   });
   return (
     <Page
-      title="API"
+      title={t('API')}
       actions={
         <span className={css.files}>
-          <a href="/openapi.json">openapi.json</a>
-          <a href="/schemas/frames.json">frames.json</a>
+          <a href="/openapi.json">{t('openapi.json')}</a>
+          <a href="/schemas/frames.json">{t('frames.json')}</a>
         </span>
       }
     >
-      {error ? <ProblemNote what="The description could not be read" error={error} /> : null}
+      {error ? <ProblemNote what={t('The description could not be read')} error={error} /> : null}
       {data ? <Operations description={data} /> : error ? null : <Skeleton height={320} radius={10} />}
     </Page>
   );
@@ -46,8 +47,8 @@ function Operations({ description }: { description: Description }) {
       <TextInput
         className={css.search}
         size="xs"
-        aria-label="Search requests"
-        placeholder="Search requests"
+        aria-label={t('Search requests')}
+        placeholder={t('Search requests')}
         value={wanted}
         onChange={(event) =>
           setParams(event.currentTarget.value ? { q: event.currentTarget.value } : {}, { replace: true })
@@ -55,13 +56,13 @@ function Operations({ description }: { description: Description }) {
       />
       {found.length === 0 ? (
         <Card>
-          <Empty icon={IconSearchOff} title="No request matches" />
+          <Empty icon={IconSearchOff} title={t('No request matches')} />
         </Card>
       ) : null}
       {[...grouped(found, ({ tag }) => tag)].map(([tag, own]) => (
         <section key={tag} className={css.section} aria-label={tag}>
           <header>
-            <h2>{tag.charAt(0).toUpperCase() + tag.slice(1)}</h2>
+            <h2 translate="no">{tag.charAt(0).toUpperCase() + tag.slice(1)}</h2>
             <span>{about.get(tag)}</span>
           </header>
           <Card>

@@ -3,6 +3,7 @@ import { useEarlierReviews } from '../../review/earlier';
 import { decisionText } from '../../run/words';
 import { Diff } from '../../ui/Diff';
 import css from './Reviews.module.css';
+import { t } from '../../words/t';
 
 /** The feedback on the output before this one, and what has changed since. */
 export function Earlier({ review }: { review: Review }) {
@@ -10,19 +11,19 @@ export function Earlier({ review }: { review: Review }) {
   const last = earlier.at(-1);
   if (!last) return null;
   return (
-    <section className={css.earlier} aria-label="Before this">
-      <h3>Before this</h3>
+    <section className={css.earlier} aria-label={t('Before this')}>
+      <h3>{t('Before this')}</h3>
       {earlier.map(({ reviewId, decision, by, feedback }) => (
         <p key={reviewId}>
-          {decision && by ? decisionText(decision, by) : 'Reviewed'}
+          {decision && by ? decisionText(decision, by) : t('Reviewed')}
           {feedback ? `: “${feedback}”` : ''}
         </p>
       ))}
       <Diff
         before={last.output}
         after={review.taskOutput}
-        name="What has changed since"
-        same="It is the same text as before."
+        name={t('What has changed since')}
+        same={t('It is the same text as before.')}
       />
     </section>
   );

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import type { KeyboardEvent } from 'react';
 import css from './Reviews.module.css';
+import { t } from '../../words/t';
 
 /** Asked before a review ends its run. */
 export function Ending({ end, back }: { end: () => void; back: () => void }) {
@@ -9,13 +10,14 @@ export function Ending({ end, back }: { end: () => void; back: () => void }) {
   };
   // Escape leaves the question, not a dialog around it: the marks on the buttons see to that.
   return (
-    <div className={css.actions} role="group" aria-label="End the run here?">
-      <p className={css.ending}>End the run here? No other task of it starts; what is done stays.</p>
+    <div className={css.actions} role="group" aria-label={t('End the run here?')}>
+      <p className={css.ending}>{t('End the run here? No other task of it starts; what is done stays.')}</p>
       <Button color="red" autoFocus data-mantine-stop-propagation="true" onKeyDown={typed} onClick={end}>
-        End the run
+        {t('End the run')}
       </Button>
       <Button variant="default" data-mantine-stop-propagation="true" onKeyDown={typed} onClick={back}>
-        Back<kbd>Esc</kbd>
+        {t('Back')}
+        <kbd>Esc</kbd>
       </Button>
     </div>
   );

@@ -9,6 +9,7 @@ import { REVIEW } from '../../ui/ReviewButton';
 import { useKeys } from '../../ui/useKeys';
 import { useNow } from '../../ui/useNow';
 import css from './HeldBar.module.css';
+import { t } from '../../words/t';
 
 /** Decisions that can still be taken back, on every page. */
 export function HeldBar() {
@@ -30,13 +31,20 @@ export function HeldBar() {
   useKeys(bar, last === undefined ? {} : { z: () => undo(last) });
   return (
     <>
-      <section className={css.bar} ref={bar} aria-label="Decisions not sent yet" data-any={isAny || undefined}>
+      <section className={css.bar} ref={bar} aria-label={t('Decisions not sent yet')} data-any={isAny || undefined}>
         {held.map((each) => (
           <Entry key={each.review.reviewId} held={each} isLast={each.review.reviewId === last} undo={undo} />
         ))}
       </section>
       <span className={css.status} role="status">
-        {held.map((each) => `${heldText(each)}, unless you undo it within ${HOLD_MS / 1_000} seconds.`).join(' ')}
+        {held
+          .map((each) =>
+            t('{what}, unless you undo it within {seconds} seconds.', {
+              what: heldText(each),
+              seconds: HOLD_MS / 1_000,
+            }),
+          )
+          .join(' ')}
       </span>
     </>
   );
@@ -50,11 +58,13 @@ function Entry({ held, isLast, undo }: { held: Held; isLast: boolean; undo: (rev
       <div>
         <strong>{heldText(held)}</strong>
         <span>
-          run {shortId(runId)} · {seconds > 0 ? `sent in ${seconds} s` : 'is being sent'}
+          {t('run {id}', { id: shortId(runId) })} ·{' '}
+          {seconds > 0 ? t('sent in {seconds} s', { seconds }) : t('is being sent')}
         </span>
       </div>
       <Button size="xs" variant="default" disabled={seconds <= 0} onClick={() => undo(reviewId)}>
-        Undo{isLast ? <kbd>Z</kbd> : null}
+        {t('Undo')}
+        {isLast ? <kbd>Z</kbd> : null}
       </Button>
     </div>
   );
@@ -78,12 +88,16 @@ function heldText({ review: { taskName, timing }, decision: { decision } }: Held
   const isQuestion = timing === 'DURING_EXECUTION';
   switch (decision) {
     case 'CONTINUE':
-      return isQuestion ? `${taskName} goes on without an answer` : `${taskName} is approved`;
+      return isQuestion
+        ? t('{taskName} goes on without an answer', { taskName })
+        : t('{taskName} is approved', { taskName });
     case 'EDIT':
-      return isQuestion ? `${taskName} gets your answer` : `${taskName} is approved as edited`;
+      return isQuestion
+        ? t('{taskName} gets your answer', { taskName })
+        : t('{taskName} is approved as edited', { taskName });
     case 'REJECT':
-      return `${taskName} is rejected and runs again`;
+      return t('{taskName} is rejected and runs again', { taskName });
     case 'EXIT_EARLY':
-      return `The run ends at ${taskName}`;
+      return t('The run ends at {taskName}', { taskName });
   }
 }

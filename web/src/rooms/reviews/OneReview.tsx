@@ -9,6 +9,8 @@ import { useNow } from '../../ui/useNow';
 import { OutputReview } from './OutputReview';
 import { Question } from './Question';
 import css from './Reviews.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** Time left below which a deadline stands out. */
 const SOON_MS = 60_000;
@@ -36,9 +38,9 @@ export function OneReview({ review, decided, writing }: OneReviewProps) {
 }
 
 const TIMINGS: Record<Review['timing'], string> = {
-  BEFORE_EXECUTION: 'May it start?',
-  DURING_EXECUTION: 'It asks',
-  AFTER_EXECUTION: 'Is this its output?',
+  BEFORE_EXECUTION: t('May it start?'),
+  DURING_EXECUTION: t('It asks'),
+  AFTER_EXECUTION: t('Is this its output?'),
 };
 
 function Head({ review }: { review: Review }) {
@@ -46,26 +48,26 @@ function Head({ review }: { review: Review }) {
   const { expiresAt, onTimeout } = review;
   return (
     <header className={css.head}>
-      <h2>{review.taskName ?? 'A task'}</h2>
+      <h2>{review.taskName ?? t('A task')}</h2>
       <span>{TIMINGS[review.timing]}</span>
       {expiresAt && onTimeout ? (
         <span
           className={css.deadline}
           data-soon={Date.parse(expiresAt) - now < SOON_MS || undefined}
-          title={`Without a decision ${timeoutText(onTimeout)}`}
+          title={t('Without a decision {what}', { what: timeoutText(onTimeout) })}
         >
           <IconClock size={15} aria-hidden />
           <span>
-            <Countdown to={expiresAt} />, then {timeoutText(onTimeout)}
+            <Said of="{time}, then {what}" time={<Countdown to={expiresAt} />} what={timeoutText(onTimeout)} />
           </span>
         </span>
       ) : null}
       <p>
         {review.agentRole} ·{' '}
         <Link to={`/runs/${review.runId}/conversation?turn=${review.turnId?.split('.')[0] ?? review.taskIndex}`}>
-          run {shortId(review.runId)}
+          {t('run {id}', { id: shortId(review.runId) })}
         </Link>{' '}
-        · asked <Ago at={review.createdAt} />
+        · <Said of="asked {ago}" ago={<Ago at={review.createdAt} />} />
       </p>
     </header>
   );

@@ -12,6 +12,7 @@ import { Earlier } from './Earlier';
 import { Ending } from './Ending';
 import type { DecidingProps } from './OneReview';
 import css from './Reviews.module.css';
+import { t } from '../../words/t';
 
 type Mode = 'reading' | 'editing' | 'rejecting';
 
@@ -61,7 +62,7 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
       {mode === 'editing' ? (
         <>
           <Textarea
-            label="The output, as it should be"
+            label={t('The output, as it should be')}
             autosize
             minRows={6}
             maxRows={24}
@@ -77,8 +78,8 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
       ) : null}
       {mode === 'rejecting' ? (
         <Textarea
-          label="What should be different"
-          description="The task runs again with it."
+          label={t('What should be different')}
+          description={t('The task runs again with it.')}
           autosize
           minRows={3}
           autoFocus
@@ -95,18 +96,22 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
           {isReading ? (
             <>
               <ActButton needs="review" color="green" disabled={!isSettled} onClick={approve}>
-                Approve<kbd>A</kbd>
+                {t('Approve')}
+                <kbd>A</kbd>
               </ActButton>
               {isBefore ? null : (
                 <ActButton needs="review" variant="default" disabled={!isSettled} onClick={() => enter('editing')}>
-                  Edit<kbd>E</kbd>
+                  {t('Edit')}
+                  <kbd>E</kbd>
                 </ActButton>
               )}
               <ActButton needs="review" variant="default" disabled={!isSettled} onClick={() => enter('rejecting')}>
-                Reject<kbd>R</kbd>
+                {t('Reject')}
+                <kbd>R</kbd>
               </ActButton>
               <ActButton needs="review" variant="subtle" color="red" disabled={!isSettled} onClick={end}>
-                End the run here<kbd>X</kbd>
+                {t('End the run here')}
+                <kbd>X</kbd>
               </ActButton>
             </>
           ) : (
@@ -134,11 +139,12 @@ function Submitting({ mode, isReady, submit, back }: SubmittingProps): ReactNode
         {...(mode === 'rejecting' ? { color: 'red' } : {})}
         onClick={submit}
       >
-        {mode === 'editing' ? 'Approve as edited' : 'Reject and run again'}
+        {mode === 'editing' ? t('Approve as edited') : t('Reject and run again')}
         <kbd>Ctrl ↵</kbd>
       </ActButton>
       <Button variant="default" onClick={back}>
-        Back<kbd>Esc</kbd>
+        {t('Back')}
+        <kbd>Esc</kbd>
       </Button>
     </>
   );
@@ -147,7 +153,7 @@ function Submitting({ mode, isReady, submit, back }: SubmittingProps): ReactNode
 function Output({ text }: { text: string }) {
   const value = parsed(text);
   return (
-    <section className={css.output} aria-label="Output">
+    <section className={css.output} aria-label={t('Output')}>
       {value ? <Json value={value} openTo={4} /> : <Markdown text={text} />}
     </section>
   );

@@ -6,6 +6,7 @@ import { useDraft } from '../../ui/useDraft';
 import { Ending } from './Ending';
 import type { DecidingProps } from './OneReview';
 import css from './Reviews.module.css';
+import { t } from '../../words/t';
 
 /** A question of a task to a person; the answer goes to the model. A letter is a part of it, never a shortcut. */
 export function Question({ review, send, writing }: DecidingProps) {
@@ -37,7 +38,7 @@ export function Question({ review, send, writing }: DecidingProps) {
         </div>
       ) : null}
       <Textarea
-        label={options.length > 0 ? 'Or say something else' : 'Your answer'}
+        label={options.length > 0 ? t('Or say something else') : t('Your answer')}
         autosize
         minRows={3}
         maxRows={24}
@@ -53,7 +54,8 @@ export function Question({ review, send, writing }: DecidingProps) {
       ) : (
         <div className={css.actions}>
           <ActButton needs="review" disabled={!isReady} onClick={() => answer(text)}>
-            Answer<kbd>Ctrl ↵</kbd>
+            {t('Answer')}
+            <kbd>Ctrl ↵</kbd>
           </ActButton>
           <ActButton
             needs="review"
@@ -61,10 +63,10 @@ export function Question({ review, send, writing }: DecidingProps) {
             disabled={!isSettled}
             onClick={() => send({ decision: 'CONTINUE' })}
           >
-            Just go on
+            {t('Just go on')}
           </ActButton>
           <ActButton needs="review" variant="subtle" color="red" disabled={!isSettled} onClick={() => setEnding(true)}>
-            End the run here
+            {t('End the run here')}
           </ActButton>
         </div>
       )}

@@ -6,6 +6,7 @@ import { REVIEW } from '../../ui/ReviewButton';
 import { OneReview } from './OneReview';
 import { NoReview } from './Reviews';
 import css from './Reviews.module.css';
+import { t } from '../../words/t';
 
 /** A review decided where it was met, without leaving the page. */
 export default function ReviewDialog({ id }: { id: string }) {
@@ -22,8 +23,8 @@ export default function ReviewDialog({ id }: { id: string }) {
     );
   };
   return (
-    <Modal opened onClose={close} size="xl" title="Review" classNames={{ content: css.dialog ?? '' }}>
-      {error ? <ProblemNote what="The review could not be read" error={error} /> : null}
+    <Modal opened onClose={close} size="xl" title={t('Review')} classNames={{ content: css.dialog ?? '' }}>
+      {error ? <ProblemNote what={t('The review could not be read')} error={error} /> : null}
       {review ? (
         <OneReview key={id} review={review} decided={close} />
       ) : reviews ? (

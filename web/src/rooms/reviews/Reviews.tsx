@@ -14,6 +14,8 @@ import { useNow } from '../../ui/useNow';
 import { OneReview } from './OneReview';
 import css from './Reviews.module.css';
 import { Several } from './Several';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** A deadline this near is urgent. */
 const SOON_MS = 60_000;
@@ -33,7 +35,7 @@ export default function Reviews() {
     const next = reviews[to];
     if (next && !isWriting) void navigate(`/reviews/${next.reviewId}`);
   };
-  useTitle('Reviews');
+  useTitle(t('Reviews'));
   const [down, up] = [(): void => go(position + 1), (): void => go(position - 1)];
   // A letter may be the beginning of an answer.
   const isAsked = chosen?.timing === 'DURING_EXECUTION';
@@ -48,10 +50,10 @@ export default function Reviews() {
   };
   return (
     <div className={css.split} data-open={reviewId === undefined ? undefined : true}>
-      <section className={css.inbox} aria-label="Waiting">
+      <section className={css.inbox} aria-label={t('Waiting')}>
         <header>
-          <h1>Reviews</h1>
-          <span role="status">{open ? `${total} waiting` : ''}</span>
+          <h1>{t('Reviews')}</h1>
+          <span role="status">{open ? t('{total} waiting', { total }) : ''}</span>
           <Several reviews={reviews} nameOf={nameOf} />
         </header>
         <ul>
@@ -63,31 +65,31 @@ export default function Reviews() {
           {isAsked ? (
             <>
               <span>
-                <kbd>Ctrl ↵</kbd> answer
+                <kbd>Ctrl ↵</kbd> {t('answer')}
               </span>
               <span>
-                <kbd>Esc</kbd> <kbd>↓</kbd> <kbd>↑</kbd> next, previous
+                <kbd>Esc</kbd> <kbd>↓</kbd> <kbd>↑</kbd> {t('next, previous')}
               </span>
             </>
           ) : (
             <>
               <span>
-                <kbd>J</kbd> <kbd>K</kbd> next, previous
+                <kbd>J</kbd> <kbd>K</kbd> {t('next, previous')}
               </span>
               <span>
-                <kbd>A</kbd> approve
+                <kbd>A</kbd> {t('approve')}
               </span>
               <span>
-                <kbd>E</kbd> edit
+                <kbd>E</kbd> {t('edit')}
               </span>
               <span>
-                <kbd>R</kbd> reject
+                <kbd>R</kbd> {t('reject')}
               </span>
               <span>
-                <kbd>X</kbd> end the run
+                <kbd>X</kbd> {t('end the run')}
               </span>
               <span>
-                <kbd>Z</kbd> undo
+                <kbd>Z</kbd> {t('undo')}
               </span>
             </>
           )}
@@ -96,9 +98,9 @@ export default function Reviews() {
       <div className={css.review}>
         <Link className={css.back} to="/reviews">
           <IconChevronLeft size={15} aria-hidden />
-          All reviews
+          {t('All reviews')}
         </Link>
-        {error ? <ProblemNote what="The reviews could not be listed" error={error} /> : null}
+        {error ? <ProblemNote what={t('The reviews could not be listed')} error={error} /> : null}
         {chosen ? <OneReview key={chosen.reviewId} review={chosen} decided={decided} writing={setWriting} /> : null}
         {open && !chosen ? <NoReview isGone={reviewId !== undefined} /> : null}
       </div>
@@ -107,16 +109,16 @@ export default function Reviews() {
 }
 
 const WORDS: Record<Review['timing'], string> = {
-  BEFORE_EXECUTION: 'Gate',
-  DURING_EXECUTION: 'Question',
-  AFTER_EXECUTION: 'Review',
+  BEFORE_EXECUTION: t('Gate'),
+  DURING_EXECUTION: t('Question'),
+  AFTER_EXECUTION: t('Review'),
 };
 
 /** The name of the run a review belongs to. */
 function useRunNames(): (review: Review) => string {
   const runs = useRuns('status=RUNNING&limit=500').data?.runs;
   const names = useMemo(() => new Map(runs?.map((run) => [run.runId, runName(run)])), [runs]);
-  return ({ runId }) => names.get(runId) ?? `run ${shortId(runId)}`;
+  return ({ runId }) => names.get(runId) ?? t('run {id}', { id: shortId(runId) });
 }
 
 function Entry({ review, run, isChosen }: { review: Review; run: string; isChosen: boolean }) {
@@ -134,10 +136,10 @@ function Entry({ review, run, isChosen }: { review: Review; run: string; isChose
           <span className={soon ? css.soon : undefined}>
             {review.expiresAt ? (
               <>
-                <Countdown to={review.expiresAt} /> left
+                <Said of="{time} left" time={<Countdown to={review.expiresAt} />} />
               </>
             ) : (
-              'no deadline'
+              t('no deadline')
             )}
           </span>
         </span>
@@ -148,15 +150,21 @@ function Entry({ review, run, isChosen }: { review: Review; run: string; isChose
 
 export function NoReview({ isGone }: { isGone: boolean }) {
   return isGone ? (
-    <Empty icon={IconMailCheck} title="This review is decided">
+    <Empty icon={IconMailCheck} title={t('This review is decided')}>
       <p>
-        Somebody decided it, or its time ran out. <Link to="/reviews">What else waits</Link>
+        <Said
+          of="Somebody decided it, or its time ran out. {link}"
+          link={<Link to="/reviews">{t('What else waits')}</Link>}
+        />
       </p>
     </Empty>
   ) : (
-    <Empty icon={IconMailCheck} title="Nothing waits for you">
+    <Empty icon={IconMailCheck} title={t('Nothing waits for you')}>
       <p>
-        A task with <code>review = "required"</code>, or one that asks a person, shows up here by itself.
+        <Said
+          of="A task with {code}, or one that asks a person, shows up here by itself."
+          code={<code>review = "required"</code>}
+        />
       </p>
     </Empty>
   );

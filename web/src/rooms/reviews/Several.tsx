@@ -4,6 +4,7 @@ import type { Review } from '../../api/types';
 import { decisions } from '../../review/useHeld';
 import { ActButton } from '../../ui/Act';
 import css from './Reviews.module.css';
+import { t } from '../../words/t';
 
 /** Characters of an output by which it is told from others. */
 const SHOWN = 300;
@@ -28,10 +29,10 @@ export function Several({ reviews, nameOf }: { reviews: Review[]; nameOf: (revie
   return (
     <>
       <ActButton needs="review" size="compact-sm" variant="default" onClick={() => setOpen(true)}>
-        Several…
+        {t('Several…')}
       </ActButton>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} size="lg" title="Approve several">
-        <Text size="sm">Choose the outputs to approve. Each can be taken back for five seconds.</Text>
+      <Modal opened={isOpen} onClose={() => setOpen(false)} size="lg" title={t('Approve several')}>
+        <Text size="sm">{t('Choose the outputs to approve. Each can be taken back for five seconds.')}</Text>
         <ul className={css.several}>
           {open.map((review) => (
             <li key={review.reviewId}>
@@ -39,17 +40,19 @@ export function Several({ reviews, nameOf }: { reviews: Review[]; nameOf: (revie
                 checked={ids.has(review.reviewId)}
                 onChange={() => toggle(review.reviewId)}
                 label={`${review.taskName} · ${nameOf(review)}`}
-                description={review.timing === 'BEFORE_EXECUTION' ? 'May it start?' : review.taskOutput.slice(0, SHOWN)}
+                description={
+                  review.timing === 'BEFORE_EXECUTION' ? t('May it start?') : review.taskOutput.slice(0, SHOWN)
+                }
               />
             </li>
           ))}
         </ul>
         <Group justify="flex-end">
           <Button variant="default" onClick={() => setOpen(false)}>
-            Back
+            {t('Back')}
           </Button>
           <Button color="green" disabled={wanted.length === 0} onClick={approve}>
-            Approve {wanted.length}
+            {t('Approve {count}', { count: wanted.length })}
           </Button>
         </Group>
       </Modal>

@@ -24,15 +24,16 @@ import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { useAction } from '../../ui/useAction';
 import { RepeatDialog } from './RepeatDialog';
 import { Inject, SwitchModel } from './Dialogs';
+import { t } from '../../words/t';
 
 const MODES: { mode: CancelMode; title: string; means: string }[] = [
-  { mode: 'after_task', title: 'After the tasks under way', means: 'They finish and keep their outputs' },
+  { mode: 'after_task', title: t('After the tasks under way'), means: t('They finish and keep their outputs') },
   {
     mode: 'after_iteration',
-    title: 'After the model calls under way',
-    means: 'Their answers are kept, no more tools run',
+    title: t('After the model calls under way'),
+    means: t('Their answers are kept, no more tools run'),
   },
-  { mode: 'now', title: 'At once', means: 'Streams are dropped and tools stopped' },
+  { mode: 'now', title: t('At once'), means: t('Streams are dropped and tools stopped') },
 ];
 
 /** The actions on a run. */
@@ -44,15 +45,15 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
   const [injecting, inject] = useDisclosure(false);
   const [switching, switchModel] = useDisclosure(false);
   const [deleting, confirm] = useDisclosure(false);
-  const pause = useAction('Pausing', () => post(`${path}/pause`));
-  const resume = useAction('Resuming', () => post(`${path}/resume`));
+  const pause = useAction(t('Pausing'), () => post(`${path}/pause`));
+  const resume = useAction(t('Resuming'), () => post(`${path}/resume`));
   const open = ({ runId }: Accepted): void => void navigate(`/runs/${runId}/graph`);
-  const retry = useAction('Retrying', () => post<Accepted>(`${path}/retry`), open);
+  const retry = useAction(t('Retrying'), () => post<Accepted>(`${path}/retry`), open);
   const [repeating, setRepeating] = useState<'retry' | 'fork'>();
-  const trace = useAction('Downloading', () => download(`${path}/trace`, `${run.runId}.trace.json`));
+  const trace = useAction(t('Downloading'), () => download(`${path}/trace`, `${run.runId}.trace.json`));
   const failed = !active && run.tasks.some((task) => task.status !== 'COMPLETED');
   const erase = useAction(
-    'Deleting',
+    t('Deleting'),
     () => remove(path),
     () => navigate('/runs'),
   );
@@ -67,7 +68,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
           loading={pause.isPending}
           onClick={() => pause.mutate()}
         >
-          Pause
+          {t('Pause')}
         </ActButton>
       ) : null}
       {active && run.paused ? (
@@ -78,7 +79,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
           loading={resume.isPending}
           onClick={() => resume.mutate()}
         >
-          Resume
+          {t('Resume')}
         </ActButton>
       ) : null}
       {active ? <Cancel run={run} /> : null}
@@ -89,15 +90,15 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
           variant="default"
           leftSection={<IconRefresh size={15} />}
           loading={retry.isPending}
-          title="A new run that keeps what was completed"
+          title={t('A new run that keeps what was completed')}
           onClick={() => retry.mutate()}
         >
-          Retry
+          {t('Retry')}
         </ActButton>
       ) : null}
       <Menu>
         <Menu.Target>
-          <ActionIcon variant="default" size={30} aria-label="More about this run">
+          <ActionIcon variant="default" size={30} aria-label={t('More about this run')}>
             <IconDots size={16} />
           </ActionIcon>
         </Menu.Target>
@@ -105,34 +106,36 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
           {active ? (
             <>
               <ActItem needs="run" leftSection={<IconMessageForward size={15} />} onClick={inject.open}>
-                Tell a task something
+                {t('Tell a task something')}
               </ActItem>
               <ActItem needs="run" leftSection={<IconSwitchHorizontal size={15} />} onClick={switchModel.open}>
-                Switch the model
+                {t('Switch the model')}
               </ActItem>
               <Menu.Divider />
             </>
           ) : null}
           <ActItem needs="run" leftSection={<IconGitFork size={15} />} onClick={() => setRepeating('fork')}>
-            Fork: a new run from here
+            {t('Fork: a new run from here')}
           </ActItem>
           {failed ? (
             <ActItem needs="run" leftSection={<IconRefresh size={15} />} onClick={() => setRepeating('retry')}>
-              Retry with…
+              {t('Retry with…')}
             </ActItem>
           ) : null}
           <Menu.Item component={Link} to={compareWith(detail)} leftSection={<IconArrowsDiff size={15} />}>
-            Compare with {detail.retryOf || detail.forkedFrom ? 'the run it was made of' : 'another run'}
+            {detail.retryOf || detail.forkedFrom
+              ? t('Compare with the run it was made of')
+              : t('Compare with another run')}
           </Menu.Item>
           <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => trace.mutate()}>
-            Download the trace
+            {t('Download the trace')}
           </Menu.Item>
           <Menu.Item leftSection={<IconLink size={15} />} onClick={() => clipboard.copy(location.href)}>
-            Copy the link to this page
+            {t('Copy the link to this page')}
           </Menu.Item>
           {active ? null : (
             <ActItem needs="run" color="red" leftSection={<IconTrash size={15} />} onClick={confirm.open}>
-              Delete the run
+              {t('Delete the run')}
             </ActItem>
           )}
         </Menu.Dropdown>
@@ -143,8 +146,8 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
         <RepeatDialog detail={detail} kind={repeating} opened close={() => setRepeating(undefined)} />
       ) : null}
       <ConfirmDelete
-        what="this run"
-        means="The run, its events and its outputs are erased."
+        what={t('this run')}
+        means={t('The run, its events and its outputs are erased.')}
         opened={deleting}
         close={confirm.close}
         confirm={() => erase.mutate()}
@@ -160,7 +163,7 @@ function compareWith({ runId, retryOf, forkedFrom }: RunDetail): string {
 }
 
 function Cancel({ run }: { run: RunState }) {
-  const cancel = useAction('Cancelling', (mode: CancelMode) => post(`/api/runs/${run.runId}/cancel`, { mode }));
+  const cancel = useAction(t('Cancelling'), (mode: CancelMode) => post(`/api/runs/${run.runId}/cancel`, { mode }));
   const order = MODES.findIndex(({ mode }) => mode === run.cancel);
   const stronger = MODES.filter((_, position) => position > order);
   if (stronger.length === 0) return null;
@@ -174,11 +177,11 @@ function Cancel({ run }: { run: RunState }) {
           leftSection={<IconPlayerStop size={15} />}
           loading={cancel.isPending}
         >
-          {run.cancel ? 'Stop sooner' : 'Cancel'}
+          {run.cancel ? t('Stop sooner') : t('Cancel')}
         </ActButton>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Stop this run</Menu.Label>
+        <Menu.Label>{t('Stop this run')}</Menu.Label>
         {stronger.map(({ mode, title, means }) => (
           <ActItem
             needs="run"

@@ -1,11 +1,12 @@
-import { Button, Modal, Select, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Checkbox, Modal, Select, SegmentedControl, Stack, Text, Textarea } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type FormEvent, useState } from 'react';
-import { post } from '../../api/client';
+import { post, Problem } from '../../api/client';
 import { useCapabilities } from '../../api/queries';
 import { isOver } from '../../run/frame';
 import type { RunState } from '../../run/state';
 import { useAction } from '../../ui/useAction';
+import { t } from '../../words/t';
 
 interface DialogProps {
   run: RunState;
@@ -21,12 +22,12 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
   const [target, setTarget] = useState(first);
   const [priority, setPriority] = useState('NORMAL');
   const inject = useAction(
-    'Telling',
+    t('Telling'),
     () => post(`/api/runs/${run.runId}/inject`, { content, priority, ...(target ? { target } : {}) }),
     () => {
       notifications.show({
         color: 'green',
-        message: 'It is in the next model call. The conversation shows which one saw it.',
+        message: t('It is in the next model call. The conversation shows which one saw it.'),
       });
       setContent('');
       close();
@@ -38,12 +39,12 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
     inject.mutate();
   };
   return (
-    <Modal opened={opened} onClose={close} title="Tell a task something">
+    <Modal opened={opened} onClose={close} title={t('Tell a task something')}>
       <form onSubmit={submit}>
         <Stack>
           <Textarea
-            label="What it should know"
-            description="It is part of the next model call, after what is under way."
+            label={t('What it should know')}
+            description={t('It is part of the next model call, after what is under way.')}
             autosize
             minRows={3}
             maxRows={12}
@@ -53,24 +54,24 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
             onChange={(event) => setContent(event.currentTarget.value)}
           />
           <Select
-            label="Who"
-            data={[{ value: EVERYBODY, label: 'Every task' }, ...targets]}
+            label={t('Who')}
+            data={[{ value: EVERYBODY, label: t('Every task') }, ...targets]}
             value={target}
             allowDeselect={false}
             onChange={(value) => setTarget(value ?? EVERYBODY)}
           />
           <SegmentedControl
-            aria-label="Priority"
+            aria-label={t('Priority')}
             data={[
-              { value: 'LOW', label: 'Low' },
-              { value: 'NORMAL', label: 'Normal' },
-              { value: 'HIGH', label: 'High' },
+              { value: 'LOW', label: t('Low') },
+              { value: 'NORMAL', label: t('Normal') },
+              { value: 'HIGH', label: t('High') },
             ]}
             value={priority}
             onChange={setPriority}
           />
           <Button type="submit" loading={inject.isPending} disabled={!content.trim()}>
-            Send
+            {t('Send')}
           </Button>
         </Stack>
       </form>
@@ -78,16 +79,29 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
   );
 }
 
+/** A run that waits for no model at that moment has nothing to give up. */
+function unlessNoneWaits(error: unknown): void {
+  if (!(error instanceof Problem && error.status === 409)) throw error;
+}
+
 export function SwitchModel({ run, opened, close }: DialogProps) {
   const models = useCapabilities().data?.models ?? [];
   const [model, setModel] = useState<string | null>(null);
-  const change = useAction('Switching the model', () => post(`/api/runs/${run.runId}/model`, { model }), close);
+  const [isHasty, setHasty] = useState(false);
+  const change = useAction(
+    t('Switching the model'),
+    async () => {
+      await post(`/api/runs/${run.runId}/model`, { model });
+      if (isHasty) await post(`/api/runs/${run.runId}/give-up`).catch(unlessNoneWaits);
+    },
+    close,
+  );
   return (
-    <Modal opened={opened} onClose={close} title="Switch the model">
+    <Modal opened={opened} onClose={close} title={t('Switch the model')}>
       <Stack>
-        <Text size="sm">Every later model call of this run goes to it; calls under way are not disturbed.</Text>
+        <Text size="sm">{t('Every later model call of this run goes to it.')}</Text>
         <Select
-          label="Model"
+          label={t('Model')}
           data-autofocus
           data={models.map(({ alias, provider }) => ({
             value: alias,
@@ -97,8 +111,13 @@ export function SwitchModel({ run, opened, close }: DialogProps) {
           value={model}
           onChange={setModel}
         />
+        <Checkbox
+          label={t('Give up the calls under way, and ask it instead')}
+          checked={isHasty}
+          onChange={(event) => setHasty(event.currentTarget.checked)}
+        />
         <Button disabled={!model} loading={change.isPending} onClick={() => change.mutate()}>
-          Switch
+          {t('Switch')}
         </Button>
       </Stack>
     </Modal>

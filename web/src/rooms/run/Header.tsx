@@ -4,13 +4,14 @@ import type { RunDetail } from '../../api/types';
 import { runActivity } from '../../run/activity';
 import type { RunState } from '../../run/state';
 import { useStore } from '../../store/store';
-import { count, money, shortId, tagText } from '../../ui/format';
+import { count, money, printed, shortId, tagText } from '../../ui/format';
 import { runName } from '../../ui/runName';
 import { shownStatus, StatusPill } from '../../ui/Status';
 import { Ago, Duration } from '../../ui/Time';
 import { Controls } from './Controls';
 import { NowLine } from './NowLine';
 import css from './Run.module.css';
+import { t } from '../../words/t';
 
 /** The name, current step and usage of the run, with its controls. */
 export function Header({ run, detail, isReplayed }: { run: RunState; detail: RunDetail; isReplayed: boolean }) {
@@ -19,14 +20,14 @@ export function Header({ run, detail, isReplayed }: { run: RunState; detail: Run
     <header className={css.head} style={{ borderBottom: 0 }}>
       <div className={css.top}>
         <div className={css.crumbs}>
-          <Link to="/runs">Runs</Link>
+          <Link to="/runs">{t('Runs')}</Link>
           <span aria-hidden>/</span>
           <h1 className={css.title} title={detail.title}>
             {runName(detail)}
           </h1>
           {detail.title && run.ensemble ? <span>{run.ensemble}</span> : null}
           <code title={run.runId}>{shortId(run.runId)}</code>
-          {isLost ? <span className={css.stale}>Last seen:</span> : null}
+          {isLost ? <span className={css.stale}>{t('Last seen:')}</span> : null}
           <StatusPill
             status={shownStatus({
               ...run,
@@ -41,7 +42,7 @@ export function Header({ run, detail, isReplayed }: { run: RunState; detail: Run
             </span>
           ))}
         </div>
-        {isReplayed ? <span className={css.stale}>As it was</span> : <Controls run={run} detail={detail} />}
+        {isReplayed ? <span className={css.stale}>{t('As it was')}</span> : <Controls run={run} detail={detail} />}
       </div>
       <NowLine run={run} detail={detail} isReplayed={isReplayed} />
       <Inputs inputs={detail.inputs} />
@@ -54,12 +55,12 @@ function Origin({ detail: { retryOf, forkedFrom } }: { detail: RunDetail }) {
   if (retryOf)
     return (
       <Link className={css.tag} to={`/runs/${retryOf}`}>
-        retry of {shortId(retryOf)}
+        {t('retry of {id}', { id: shortId(retryOf) })}
       </Link>
     );
   return forkedFrom ? (
     <Link className={css.tag} to={`/runs/${forkedFrom.runId}/events?event=${forkedFrom.seq}`}>
-      forked from {shortId(forkedFrom.runId)} at {forkedFrom.seq}
+      {t('forked from {id} at {seq}', { id: shortId(forkedFrom.runId), seq: forkedFrom.seq })}
     </Link>
   ) : null;
 }
@@ -71,11 +72,11 @@ function Inputs({ inputs }: { inputs: RunDetail['inputs'] }) {
   const entries = Object.entries(inputs);
   if (entries.length === 0) return null;
   return (
-    <dl className={css.inputs} aria-label="Inputs">
+    <dl className={css.inputs} aria-label={t('Inputs')}>
       {entries.map(([name, value]) => (
-        <div key={name} title={value}>
+        <div key={name} title={printed(value)}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{printed(value)}</dd>
         </div>
       ))}
     </dl>
@@ -90,33 +91,35 @@ function Stats({ run, detail }: { run: RunState; detail: RunDetail }) {
   const tokens = totals.inputTokens + totals.outputTokens;
   return (
     <dl className={css.stats}>
-      <Stat name="Tasks">
-        {done} <small>of {declared.length}</small>
+      <Stat name={t('Tasks')}>
+        {done} <small>{t('of {count}', { count: declared.length })}</small>
       </Stat>
-      <Stat name={run.endedAt ? 'Took' : 'Running for'}>
+      <Stat name={run.endedAt ? t('Took') : t('Running for')}>
         <Duration from={run.acceptedAt} to={run.endedAt} />
       </Stat>
-      <Stat name="Tokens" used={tokens} limit={limits.maxTotalTokens}>
+      <Stat name={t('Tokens')} used={tokens} limit={limits.maxTotalTokens}>
         {totals.unknownTokens ? '≥ ' : ''}
         {count(tokens)}{' '}
         <small className={css.more}>
-          {count(totals.inputTokens)} in · {count(totals.outputTokens)} out
+          {t('{value} in · {value2} out', { value: count(totals.inputTokens), value2: count(totals.outputTokens) })}
         </small>
       </Stat>
-      <Stat name="Cost" used={totals.costUsd} limit={limits.maxCostUsd}>
-        {totals.unpriced ? <small>no price set</small> : money(totals.costUsd)}
-        {limits.maxCostUsd === undefined ? null : <small> of {money(limits.maxCostUsd)}</small>}
+      <Stat name={t('Cost')} used={totals.costUsd} limit={limits.maxCostUsd}>
+        {totals.unpriced ? <small>{t('no price set')}</small> : money(totals.costUsd)}
+        {limits.maxCostUsd === undefined ? null : (
+          <small> {t('of {value}', { value: money(limits.maxCostUsd) })}</small>
+        )}
       </Stat>
-      <Stat name="Model calls" used={totals.modelCalls} limit={limits.maxTotalLlmCalls} minor>
+      <Stat name={t('Model calls')} used={totals.modelCalls} limit={limits.maxTotalLlmCalls} minor>
         {count(totals.modelCalls)}
       </Stat>
-      <Stat name="Tool calls" used={totals.toolCalls} limit={limits.maxTotalToolCalls} minor>
+      <Stat name={t('Tool calls')} used={totals.toolCalls} limit={limits.maxTotalToolCalls} minor>
         {count(totals.toolCalls)}
       </Stat>
-      <Stat name="Model" minor>
+      <Stat name={t('Model')} minor>
         {run.model ?? detail.model}
       </Stat>
-      <Stat name="Started" minor>
+      <Stat name={t('Started')} minor>
         <Ago at={run.acceptedAt} />
       </Stat>
     </dl>
@@ -142,8 +145,8 @@ function Stat({ name, children, used = 0, limit, minor }: StatProps) {
           <div
             className={css.budget}
             role="img"
-            aria-label={`${Math.round(100 * share)} % of the budget of ${limit}`}
-            title={`${Math.round(100 * share)} % of the budget`}
+            aria-label={t('{value} % of the budget of {limit}', { value: Math.round(100 * share), limit })}
+            title={t('{value} % of the budget', { value: Math.round(100 * share) })}
           >
             <i data-tone={share >= 1 ? 'bad' : share > 0.8 ? 'warn' : 'good'} style={{ width: `${100 * share}%` }} />
           </div>

@@ -1,7 +1,8 @@
-import { Button } from '@mantine/core';
+import { Button, Group, Modal, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { Link } from 'react-router';
+import { post } from '../../api/client';
 import { useCapabilities } from '../../api/queries';
 import type { RunDetail } from '../../api/types';
 import { type Activity, runActivity } from '../../run/activity';
@@ -9,9 +10,13 @@ import type { RunState } from '../../run/state';
 import { ActButton } from '../../ui/Act';
 import { ReviewButton } from '../../ui/ReviewButton';
 import { Countdown, Duration } from '../../ui/Time';
+import { useAction } from '../../ui/useAction';
 import { SwitchModel } from './Dialogs';
+import { RaiseBudget } from './RaiseBudget';
 import { RepeatDialog } from './RepeatDialog';
 import css from './Run.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 interface NowLineProps {
   run: RunState;
@@ -38,7 +43,7 @@ export function NowLine({ run, detail, isReplayed }: NowLineProps) {
       </span>
       {since && !run.endedAt ? (
         <span className={css.since}>
-          for <Duration from={since} />
+          <Said of="for {time}" time={<Duration from={since} />} />
         </span>
       ) : null}
       {isReplayed ? null : <Actions run={run} detail={detail} activity={activity} />}
@@ -52,7 +57,14 @@ function Actions({ run, detail, activity }: { run: RunState; detail: RunDetail; 
   return (
     <>
       {reviewId ? <ReviewButton id={reviewId} isQuestion={isQuestion} size="compact-sm" variant="light" /> : null}
-      {model === undefined || run.endedAt ? null : <Switch run={run} />}
+      {model === undefined || run.endedAt ? null : (
+        <>
+          <Switch run={run} />
+          <GiveUp run={run} activity={activity} />
+        </>
+      )}
+      {run.endedAt ? null : <RaiseBudget runId={run.runId} limits={detail.limits} />}
+      {run.paused && !run.endedAt ? <Resume runId={run.runId} /> : null}
       {run.endedAt ? <AtTheEnd run={run} detail={detail} /> : null}
     </>
   );
@@ -62,7 +74,7 @@ function Actions({ run, detail, activity }: { run: RunState; detail: RunDetail; 
 function Attempt({ activity: { model, attempt } }: { activity: Activity }) {
   const retries = useCapabilities().data?.models.find(({ alias }) => alias === model)?.retries;
   if (attempt === undefined || retries === undefined || (attempt === 1 && retries === 0)) return null;
-  return ` · try ${attempt} of ${Math.max(attempt, retries + 1)}`;
+  return t(' · try {attempt} of {value}', { attempt, value: Math.max(attempt, retries + 1) });
 }
 
 function Switch({ run }: { run: RunState }) {
@@ -70,10 +82,55 @@ function Switch({ run }: { run: RunState }) {
   return (
     <>
       <ActButton needs="run" size="compact-sm" variant="light" onClick={open}>
-        Switch the model
+        {t('Switch the model')}
       </ActButton>
       <SwitchModel run={run} opened={opened} close={close} />
     </>
+  );
+}
+
+/** Ends the waiting for a model, once it is known what follows. */
+function GiveUp({ run, activity }: { run: RunState; activity: Activity }) {
+  const [opened, { open, close }] = useDisclosure(false);
+  const task = run.tasks[(activity.taskIndex ?? 0) - 1]?.name;
+  const giveUp = useAction(
+    t('Giving up'),
+    () => post(`/api/runs/${run.runId}/give-up`, task === undefined ? {} : { task }),
+    close,
+  );
+  return (
+    <>
+      <ActButton needs="run" size="compact-sm" variant="light" onClick={open}>
+        {t('Give up this call')}
+      </ActButton>
+      <Modal opened={opened} onClose={close} title={t('Give up this call?')}>
+        <Text size="sm">
+          {t(
+            '{model} is not asked again for this call. Its fallback is asked, or the model you switched to; without one, the task fails.',
+            {
+              model: activity.model ?? '',
+            },
+          )}
+        </Text>
+        <Group justify="flex-end" mt="md">
+          <Button variant="default" onClick={close}>
+            {t('Keep waiting')}
+          </Button>
+          <ActButton needs="run" color="red" loading={giveUp.isPending} onClick={() => giveUp.mutate()}>
+            {t('Give up')}
+          </ActButton>
+        </Group>
+      </Modal>
+    </>
+  );
+}
+
+function Resume({ runId }: { runId: string }) {
+  const resume = useAction(t('Resuming'), () => post(`/api/runs/${runId}/resume`));
+  return (
+    <ActButton needs="run" size="compact-sm" variant="light" loading={resume.isPending} onClick={() => resume.mutate()}>
+      {t('Go on')}
+    </ActButton>
   );
 }
 
@@ -86,7 +143,7 @@ function AtTheEnd({ run, detail }: { run: RunState; detail: RunDetail }) {
     <>
       {hasOutput ? (
         <Button component={Link} to={`/runs/${run.runId}/outputs`} size="compact-sm" variant="light">
-          {run.status === 'COMPLETED' ? 'Read the answer' : 'Read what there is'}
+          {run.status === 'COMPLETED' ? t('Read the answer') : t('Read what there is')}
         </Button>
       ) : null}
       {failed ? (
@@ -96,12 +153,15 @@ function AtTheEnd({ run, detail }: { run: RunState; detail: RunDetail }) {
           size="compact-sm"
           variant="light"
         >
-          See where it failed
+          {t('See where it failed')}
         </Button>
+      ) : null}
+      {run.breach ? (
+        <span className={css.since}>{t('A retry keeps what is done, and has a budget of its own.')}</span>
       ) : null}
       {run.status === 'FAILED' ? (
         <ActButton needs="run" size="compact-sm" variant="light" onClick={() => setRetrying(true)}>
-          Retry with…
+          {t('Retry with…')}
         </ActButton>
       ) : null}
       {isRetrying ? <RepeatDialog detail={detail} kind="retry" opened close={() => setRetrying(false)} /> : null}

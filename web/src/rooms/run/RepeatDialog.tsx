@@ -1,10 +1,12 @@
 import { Button, Modal, Select, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
+import { printed } from '../../ui/format';
 import { post } from '../../api/client';
 import { useCapabilities } from '../../api/queries';
 import type { Accepted, Body, RunDetail, TaskOverride } from '../../api/types';
 import { useAction } from '../../ui/useAction';
+import { t } from '../../words/t';
 
 interface RepeatDialogProps {
   detail: RunDetail;
@@ -25,7 +27,9 @@ export function RepeatDialog({ detail, kind, seq, opened, close }: RepeatDialogP
   const inputs = Object.fromEntries(Object.entries(typed).filter(([, value]) => value !== ''));
   // A text that was emptied is no wish for an empty one.
   const wanted = Object.fromEntries(
-    Object.entries(overrides).filter(([, { description, model: other }]) => description || other),
+    Object.entries(overrides).filter(
+      ([, { description, model: other, maxIterations }]) => description || other || maxIterations,
+    ),
   );
   const edits: Body<'POST /api/runs/{id}/fork'> = {
     ...(seq === undefined ? {} : { seq }),
@@ -34,7 +38,7 @@ export function RepeatDialog({ detail, kind, seq, opened, close }: RepeatDialogP
     ...(Object.keys(wanted).length > 0 ? { taskOverrides: wanted } : {}),
   };
   const begin = useAction(
-    kind === 'retry' ? 'Retrying' : 'Forking',
+    kind === 'retry' ? t('Retrying') : t('Forking'),
     () => post<Accepted>(`/api/runs/${detail.runId}/${kind}`, edits),
     ({ runId }) => navigate(`/runs/${runId}/graph`),
   );
@@ -43,21 +47,21 @@ export function RepeatDialog({ detail, kind, seq, opened, close }: RepeatDialogP
     begin.mutate();
   };
   return (
-    <Modal opened={opened} onClose={close} title={kind === 'retry' ? 'Retry this run' : 'Fork this run'}>
+    <Modal opened={opened} onClose={close} title={kind === 'retry' ? t('Retry this run') : t('Fork this run')}>
       <form onSubmit={submit}>
         <Stack>
-          <Text size="sm">{kept(kind, seq)} What you leave empty stays as it is.</Text>
+          <Text size="sm">{t('{value} What you leave empty stays as it is.', { value: kept(kind, seq) })}</Text>
           {Object.entries(detail.inputs).map(([name, value]) => (
             <TextInput
               key={name}
               label={name}
-              placeholder={value}
+              placeholder={printed(value)}
               value={typed[name] ?? ''}
               onChange={(event) => setTyped({ ...typed, [name]: event.currentTarget.value })}
             />
           ))}
           <Select
-            label="Model"
+            label={t('Model')}
             placeholder={detail.model}
             clearable
             data={models.map(({ alias }) => alias)}
@@ -66,7 +70,7 @@ export function RepeatDialog({ detail, kind, seq, opened, close }: RepeatDialogP
           />
           <TaskChange detail={detail} overrides={overrides} change={setOverrides} />
           <Button type="submit" loading={begin.isPending} data-autofocus>
-            {kind === 'retry' ? 'Retry' : 'Fork'}
+            {kind === 'retry' ? t('Retry') : t('Fork')}
           </Button>
         </Stack>
       </form>
@@ -95,9 +99,13 @@ function TaskChange({ detail, overrides, change }: TaskChangeProps) {
   return (
     <>
       <Select
-        label="Change a task"
-        description={changed.length > 0 ? `Changed: ${changed.join(', ')}` : 'One that the new run has yet to begin'}
-        placeholder="None"
+        label={t('Change a task')}
+        description={
+          changed.length > 0
+            ? t('Changed: {names}', { names: changed.join(', ') })
+            : t('One that the new run has yet to begin')
+        }
+        placeholder={t('None')}
         clearable
         searchable
         data={detail.tasks.map((each) => each.name)}
@@ -107,7 +115,7 @@ function TaskChange({ detail, overrides, change }: TaskChangeProps) {
       {task ? (
         <>
           <Textarea
-            label="What to do"
+            label={t('What to do')}
             autosize
             minRows={2}
             maxRows={12}
@@ -115,12 +123,19 @@ function TaskChange({ detail, overrides, change }: TaskChangeProps) {
             onChange={(event) => set({ description: event.currentTarget.value })}
           />
           <Select
-            label={`Model of ${task.name}`}
+            label={t('Model of {name}', { name: task.name })}
             placeholder={task.model ?? detail.model}
             clearable
             data={models.map(({ alias }) => alias)}
             value={override.model ?? null}
             onChange={(value) => set({ model: value })}
+          />
+          <TextInput
+            label={t('Rounds at most')}
+            placeholder={t('As configured')}
+            inputMode="numeric"
+            value={override.maxIterations ?? ''}
+            onChange={(event) => set({ maxIterations: Number(event.currentTarget.value.replace(/\D/g, '')) || null })}
           />
         </>
       ) : null}
@@ -129,8 +144,8 @@ function TaskChange({ detail, overrides, change }: TaskChangeProps) {
 }
 
 function kept(kind: 'retry' | 'fork', seq: number | undefined): string {
-  if (kind === 'retry') return 'A new run keeps the tasks that completed and does the others again.';
+  if (kind === 'retry') return t('A new run keeps the tasks that completed and does the others again.');
   return seq === undefined
-    ? 'A new run goes on from where this one stands.'
-    : `A new run keeps what happened before event ${seq} and goes on from there.`;
+    ? t('A new run goes on from where this one stands.')
+    : t('A new run keeps what happened before event {seq} and goes on from there.', { seq });
 }

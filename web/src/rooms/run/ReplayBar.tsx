@@ -6,6 +6,7 @@ import { REPLAY_MAX } from '../../run/useReplay';
 import { duration } from '../../ui/format';
 import { ownerText } from './events/about';
 import css from './Run.module.css';
+import { number, t } from '../../words/t';
 
 /** Time each event is shown while it plays. */
 const PLAY_MS = 250;
@@ -41,19 +42,19 @@ export function ReplayBar({ replay, at, total, go, close }: ReplayBarProps) {
     setPlaying(!isMoving);
   };
   return (
-    <section className={css.replay} aria-label="Replay">
-      <ActionIcon variant="default" aria-label="Event before" disabled={seq <= 0} onClick={() => go(seq - 1)}>
+    <section className={css.replay} aria-label={t('Replay')}>
+      <ActionIcon variant="default" aria-label={t('Event before')} disabled={seq <= 0} onClick={() => go(seq - 1)}>
         <IconPlayerTrackPrev size={15} />
       </ActionIcon>
-      <ActionIcon variant="default" aria-label={isMoving ? 'Stop playing' : 'Play'} onClick={play}>
+      <ActionIcon variant="default" aria-label={isMoving ? t('Stop playing') : t('Play')} onClick={play}>
         {isMoving ? <IconPlayerPause size={15} /> : <IconPlayerPlay size={15} />}
       </ActionIcon>
-      <ActionIcon variant="default" aria-label="Event after" disabled={seq >= last} onClick={() => go(seq + 1)}>
+      <ActionIcon variant="default" aria-label={t('Event after')} disabled={seq >= last} onClick={() => go(seq + 1)}>
         <IconPlayerTrackNext size={15} />
       </ActionIcon>
       <input
         type="range"
-        aria-label="Event"
+        aria-label={t('Event')}
         aria-valuetext={frame ? `${seq}: ${frame.type}` : undefined}
         min={0}
         max={last}
@@ -61,11 +62,11 @@ export function ReplayBar({ replay, at, total, go, close }: ReplayBarProps) {
         onChange={(event) => go(Number(event.currentTarget.value))}
       />
       <span className={css.replayed} role="status">
-        Event {seq.toLocaleString('en')} of {last.toLocaleString('en')} · +{duration(since)} · {frame?.type}
+        {t('Event {seq} of {last}', { seq: number(seq), last: number(last) })} · +{duration(since)} · {frame?.type}
         {frame ? ` ${ownerText(run, frame)}` : ''}
-        {total > REPLAY_MAX ? ` · the first ${REPLAY_MAX.toLocaleString('en')} only` : ''}
+        {total > REPLAY_MAX ? ` · ${t('the first {count} only', { count: number(REPLAY_MAX) })}` : ''}
       </span>
-      <CloseButton aria-label="End the replay" onClick={close} />
+      <CloseButton aria-label={t('End the replay')} onClick={close} />
     </section>
   );
 }

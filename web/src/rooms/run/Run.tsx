@@ -17,6 +17,8 @@ import { Header } from './Header';
 import { ReplayBar } from './ReplayBar';
 import css from './Run.module.css';
 import { AT, type Replaying, useReplaying } from './useReplaying';
+import { number, t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 export interface TabProps {
   run: RunState;
@@ -24,11 +26,11 @@ export interface TabProps {
 }
 
 const TABS = {
-  graph: { name: 'Graph', view: lazy(() => import('./graph/Graph')) },
-  timeline: { name: 'Timeline', view: lazy(() => import('./timeline/Timeline')) },
-  conversation: { name: 'Conversation', view: lazy(() => import('./conversation/ConversationTab')) },
-  outputs: { name: 'Outputs', view: lazy(() => import('./outputs/Outputs')) },
-  events: { name: 'Events', view: lazy(() => import('./events/Events')) },
+  graph: { name: t('Graph'), view: lazy(() => import('./graph/Graph')) },
+  timeline: { name: t('Timeline'), view: lazy(() => import('./timeline/Timeline')) },
+  conversation: { name: t('Conversation'), view: lazy(() => import('./conversation/ConversationTab')) },
+  outputs: { name: t('Outputs'), view: lazy(() => import('./outputs/Outputs')) },
+  events: { name: t('Events'), view: lazy(() => import('./events/Events')) },
 };
 
 export default function Run() {
@@ -42,7 +44,7 @@ function OneRun({ runId, tab }: { runId: string; tab: keyof typeof TABS }) {
   const fresh = useRunDetail(runId, run !== undefined && !run.endedAt).data;
   const detail = fresh ?? opened;
   const replaying = useReplaying(runId, run?.next ?? 0);
-  useTitle(detail ? runName(detail) : 'Run');
+  useTitle(detail ? runName(detail) : t('Run'));
   if (problem) return <Refused problem={problem} runId={runId} />;
   if (!run || !detail) return <Opening progress={progress} />;
   const View = TABS[tab].view;
@@ -86,7 +88,7 @@ function Tabs({ run, replaying }: { run: RunState; replaying: Replaying }) {
     return params.toString();
   };
   return (
-    <nav className={css.head} aria-label="Views of the run" style={{ paddingTop: 0 }}>
+    <nav className={css.head} aria-label={t('Views of the run')} style={{ paddingTop: 0 }}>
       <div className={css.tabs}>
         {Object.entries(TABS).map(([path, { name }]) => (
           <NavLink
@@ -106,7 +108,7 @@ function Tabs({ run, replaying }: { run: RunState; replaying: Replaying }) {
             leftSection={<IconHistory size={15} />}
             onClick={() => replaying.go(0)}
           >
-            Replay
+            {t('Replay')}
           </Button>
         ) : null}
       </div>
@@ -118,12 +120,12 @@ function Older({ run, extending, extend }: { run: RunState; extending: boolean; 
   const full = run.next - run.first >= WINDOW_MAX;
   return (
     <div className={css.older} role="note">
-      Details from event {run.first.toLocaleString('en')} on; tasks, totals and outputs are complete.
+      {t('Details from event {first} on; tasks, totals and outputs are complete.', { first: number(run.first) })}
       {full ? (
-        <Link to={`/runs/${run.runId}/events`}>All events</Link>
+        <Link to={`/runs/${run.runId}/events`}>{t('All events')}</Link>
       ) : (
         <Button size="compact-xs" variant="default" loading={extending} onClick={extend}>
-          Show earlier
+          {t('Show earlier')}
         </Button>
       )}
     </div>
@@ -135,7 +137,7 @@ function Opening({ progress }: { progress: number }) {
     <div className={css.loading} aria-busy>
       <Skeleton height={26} width={260} />
       <Skeleton height={40} />
-      {progress > 0 ? <Progress value={100 * progress} size="xs" aria-label="Reading events" /> : null}
+      {progress > 0 ? <Progress value={100 * progress} size="xs" aria-label={t('Reading events')} /> : null}
       <Skeleton height={320} />
     </div>
   );
@@ -145,14 +147,18 @@ function Refused({ problem, runId }: { problem: Problem; runId: string }) {
   if (!(problem instanceof Problem) || problem.code !== 'RUN_NOT_FOUND') {
     return (
       <div className={css.loading}>
-        <ProblemNote what="The run could not be opened" error={problem} />
+        <ProblemNote what={t('The run could not be opened')} error={problem} />
       </div>
     );
   }
   return (
-    <Empty icon={IconGhost} title="There is no such run">
+    <Empty icon={IconGhost} title={t('There is no such run')}>
       <p>
-        <code>{runId}</code> was never here, or has been deleted or aged out. <Link to="/runs">All runs</Link>
+        <Said
+          of="{code} was never here, or has been deleted or aged out. {link}"
+          code={<code>{runId}</code>}
+          link={<Link to="/runs">{t('All runs')}</Link>}
+        />
       </p>
     </Empty>
   );

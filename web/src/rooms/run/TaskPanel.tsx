@@ -4,6 +4,7 @@ import { IconMessageForward, IconMessages } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { isOver } from '../../run/frame';
 import { activityText } from '../../run/activity';
+import { conversationOf } from '../../run/instances';
 import type { RunState, Task } from '../../run/state';
 import { ActButton } from '../../ui/Act';
 import { count, money } from '../../ui/format';
@@ -13,31 +14,34 @@ import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
 import { TaskDuration } from '../../ui/TaskDuration';
 import { Inject } from './Dialogs';
+import { BranchFacts, Instances } from './Instances';
 import css from './TaskPanel.module.css';
+import { t } from '../../words/t';
 
 /** One task beside the graph: what it is, how it stands, what came of it. */
 export function TaskPanel({ run, task, close }: { run: RunState; task: Task; close: () => void }) {
-  const conversation = run.conversations.get(String(task.index));
+  const conversation = conversationOf(run, task);
+  const group = run.groups.find(({ tasks }) => tasks.includes(task.index));
   const [injecting, inject] = useDisclosure(false);
   const reads = task.context
     .map((index) => run.tasks[index - 1]?.name)
     .filter(Boolean)
     .join(', ');
   return (
-    <aside className={css.panel} aria-label={`Task ${task.name}`}>
+    <aside className={css.panel} aria-label={t('Task {name}', { name: task.name })}>
       <div className={css.head}>
         <h2>{task.name}</h2>
         <StatusPill status={task.status} />
-        <CloseButton aria-label="Close the task" onClick={close} />
+        <CloseButton aria-label={t('Close the task')} onClick={close} />
       </div>
       <Group gap={6}>
         <Button
           component={Link}
-          to={`/runs/${run.runId}/conversation?turn=${task.index}`}
+          to={`/runs/${run.runId}/conversation?turn=${conversation?.id ?? task.index}`}
           size="xs"
           leftSection={<IconMessages size={15} />}
         >
-          Conversation
+          {t('Conversation')}
         </Button>
         {isOver(task.status) || run.endedAt ? null : (
           <ActButton
@@ -47,73 +51,75 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
             leftSection={<IconMessageForward size={15} />}
             onClick={inject.open}
           >
-            Tell it something
+            {t('Tell it something')}
           </ActButton>
         )}
       </Group>
       {task.description ? <p className={css.text}>{task.description}</p> : null}
       <dl className={css.facts}>
-        <dt>Agent</dt>
+        <dt>{t('Agent')}</dt>
         <dd>{task.role}</dd>
         {conversation && !isOver(task.status) ? (
           <>
-            <dt>Now</dt>
+            <dt>{t('Now')}</dt>
             <dd>{activityText(conversation)}</dd>
           </>
         ) : null}
         {task.model ? (
           <>
-            <dt>Model</dt>
+            <dt>{t('Model')}</dt>
             <dd>{task.model}</dd>
           </>
         ) : null}
         {task.startedAt ? (
           <>
-            <dt>Time</dt>
+            <dt>{t('Time')}</dt>
             <dd>
               <TaskDuration task={task} />
             </dd>
           </>
         ) : null}
-        <dt>Tokens</dt>
+        <dt>{t('Tokens')}</dt>
         <dd>{task.tokens < 0 ? 'unknown' : count(task.tokens)}</dd>
         {conversation?.costUsd === undefined ? null : (
           <>
-            <dt>Cost</dt>
+            <dt>{t('Cost')}</dt>
             <dd>{money(conversation.costUsd)}</dd>
           </>
         )}
-        <dt>Tool calls</dt>
+        <dt>{t('Tool calls')}</dt>
         <dd>{task.toolCalls}</dd>
         {conversation && conversation.tools.length > 0 ? (
           <>
-            <dt>Tools</dt>
+            <dt>{t('Tools')}</dt>
             <dd>{conversation.tools.join(', ')}</dd>
           </>
         ) : null}
         {reads ? (
           <>
-            <dt>Reads</dt>
+            <dt>{t('Reads')}</dt>
             <dd>{reads}</dd>
           </>
         ) : null}
+        <BranchFacts task={task} group={group} />
       </dl>
+      <Instances runId={run.runId} task={task} />
       {task.error ? (
         <div className={css.section}>
-          <h3>Why it ended</h3>
+          <h3>{t('Why it ended')}</h3>
           <p className={css.error}>{task.error}</p>
         </div>
       ) : null}
       {task.partial ? (
         <div className={css.section}>
-          <h3>As far as it came</h3>
+          <h3>{t('Partial output')}</h3>
           <Markdown text={task.partial} />
         </div>
       ) : null}
       {task.output === undefined ? null : (
         <div className={css.section}>
-          <h3>Output{task.isCut ? ', cut at the output limit' : ''}</h3>
-          <div className={css.output} tabIndex={0} role="region" aria-label="Output">
+          <h3>{task.isCut ? t('Output, cut at the output limit') : t('Output')}</h3>
+          <div className={css.output} tabIndex={0} role="region" aria-label={t('Output')}>
             <HeadingLevel value={4}>
               {task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}
             </HeadingLevel>

@@ -10,10 +10,13 @@ import { shortId } from '../../ui/format';
 import { runName } from '../../ui/runName';
 import { shownStatus, StatusPill } from '../../ui/Status';
 import css from './Runs.module.css';
+import { plural, t, type Sentence } from '../../words/t';
 
 interface Deed {
   /** The word on the button. */
   verb: string;
+  /** The question before it is done, for one run and for several. */
+  asks: [Sentence, Sentence];
   /** What it means for each run it is done to. */
   means: string;
   isFor: (run: RunRow) => boolean;
@@ -25,20 +28,23 @@ const isActive = ({ durationMs }: RunRow): boolean => durationMs === null;
 
 const DEEDS: Deed[] = [
   {
-    verb: 'Cancel',
-    means: 'Tasks under way finish and keep their outputs; no other starts.',
+    verb: t('Cancel'),
+    asks: ['Cancel {n} run?', 'Cancel {n} runs?'],
+    means: t('Tasks under way finish and keep their outputs; no other starts.'),
     isFor: (run) => isActive(run) && !run.cancelRequested,
     act: ({ runId }) => post(`/api/runs/${runId}/cancel`, { mode: 'after_task' }),
   },
   {
-    verb: 'Retry',
-    means: 'A new run of each keeps what was completed and does the rest again.',
+    verb: t('Retry'),
+    asks: ['Retry {n} run?', 'Retry {n} runs?'],
+    means: t('A new run of each keeps what was completed and does the rest again.'),
     isFor: (run) => !isActive(run) && run.status !== 'COMPLETED',
     act: ({ runId }) => post(`/api/runs/${runId}/retry`),
   },
   {
-    verb: 'Delete',
-    means: 'The runs, their events and their outputs are erased. This cannot be undone.',
+    verb: t('Delete'),
+    asks: ['Delete {n} run?', 'Delete {n} runs?'],
+    means: t('The runs, their events and their outputs are erased. This cannot be undone.'),
     isFor: (run) => !isActive(run),
     act: ({ runId }) => remove(`/api/runs/${runId}`),
     color: 'red',
@@ -50,8 +56,8 @@ export function Bulk({ selected, clear }: { selected: RunRow[]; clear: () => voi
   const [deed, setDeed] = useState<Deed>();
   if (selected.length === 0) return null;
   return (
-    <div className={css.bulk} role="group" aria-label="Selected runs">
-      <strong role="status">{selected.length} selected</strong>
+    <div className={css.bulk} role="group" aria-label={t('Selected runs')}>
+      <strong role="status">{t('{count} selected', { count: selected.length })}</strong>
       {DEEDS.map((each) => {
         const count = selected.filter(each.isFor).length;
         return (
@@ -74,11 +80,11 @@ export function Bulk({ selected, clear }: { selected: RunRow[]; clear: () => voi
           size="xs"
           variant="default"
         >
-          Compare them
+          {t('Compare them')}
         </Button>
       ) : null}
       <Button size="xs" variant="subtle" onClick={clear}>
-        Select none
+        {t('Select none')}
       </Button>
       {deed ? <Confirm deed={deed} selected={selected} close={() => setDeed(undefined)} done={clear} /> : null}
     </div>
@@ -93,7 +99,7 @@ interface ConfirmProps {
 }
 
 function Confirm({ deed, selected, close, done }: ConfirmProps) {
-  const { verb, means, isFor, act, color } = deed;
+  const { verb, asks, means, isFor, act, color } = deed;
   const runs = selected.filter(isFor);
   const left = selected.length - runs.length;
   const client = useQueryClient();
@@ -110,7 +116,7 @@ function Confirm({ deed, selected, close, done }: ConfirmProps) {
       if (failures.length > 0)
         notifications.show({
           color: 'red',
-          title: `${failures.length} of ${runs.length} did not work`,
+          title: t('{failed} of {all} did not work', { failed: failures.length, all: runs.length }),
           message: failures.slice(0, 5).join('\n'),
           autoClose: 12_000,
         });
@@ -119,9 +125,9 @@ function Confirm({ deed, selected, close, done }: ConfirmProps) {
     },
   });
   return (
-    <Modal opened onClose={close} size="lg" title={`${verb} ${runs.length} ${runs.length === 1 ? 'run' : 'runs'}?`}>
+    <Modal opened onClose={close} size="lg" title={plural(runs.length, ...asks)}>
       <Text size="sm">{means}</Text>
-      <ul className={css.listed} aria-label={`Runs to ${verb.toLowerCase()}`}>
+      <ul className={css.listed} aria-label={t('The runs')}>
         {runs.map((run) => (
           <li key={run.runId}>
             <StatusPill status={shownStatus(run)} />
@@ -132,13 +138,12 @@ function Confirm({ deed, selected, close, done }: ConfirmProps) {
       </ul>
       {left > 0 ? (
         <Text size="sm">
-          {left === 1 ? 'One of the selected runs is' : `${left} of the selected runs are`} left as{' '}
-          {left === 1 ? 'it is' : 'they are'}.
+          {plural(left, 'One of the selected runs is left as it is.', '{n} of the selected runs are left as they are.')}
         </Text>
       ) : null}
       <Group justify="flex-end" mt="md">
         <Button variant="default" data-autofocus onClick={close}>
-          Back
+          {t('Back')}
         </Button>
         <Button {...(color ? { color } : {})} loading={all.isPending} onClick={() => all.mutate()}>
           {verb} {runs.length}

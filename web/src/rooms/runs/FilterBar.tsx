@@ -4,25 +4,26 @@ import { useCapabilities } from '../../api/queries';
 import { type Filters, type Sort, SORTS } from './filters';
 import css from './Runs.module.css';
 import { Views } from './Views';
+import { t } from '../../words/t';
 
 const STATUSES = [
-  { value: '', label: 'Any status' },
-  { value: 'RUNNING', label: 'Running' },
-  { value: 'WAITING', label: 'Waiting' },
-  { value: 'PAUSED', label: 'Paused' },
-  { value: 'ACCEPTED', label: 'Queued' },
-  { value: 'COMPLETED', label: 'Completed' },
-  { value: 'FAILED', label: 'Failed' },
-  { value: 'CANCELLED', label: 'Cancelled' },
+  { value: '', label: t('Any status') },
+  { value: 'RUNNING', label: t('Running') },
+  { value: 'WAITING', label: t('Waiting') },
+  { value: 'PAUSED', label: t('Paused') },
+  { value: 'ACCEPTED', label: t('Queued') },
+  { value: 'COMPLETED', label: t('Completed') },
+  { value: 'FAILED', label: t('Failed') },
+  { value: 'CANCELLED', label: t('Cancelled') },
 ];
 
 const SORT_WORDS: Record<Sort, string> = {
-  newest: 'Newest first',
-  oldest: 'Oldest first',
-  longest: 'Longest first',
-  tokens: 'Most tokens first',
-  cost: 'Most expensive first',
-  title: 'By title',
+  newest: t('Newest first'),
+  oldest: t('Oldest first'),
+  longest: t('Longest first'),
+  tokens: t('Most tokens first'),
+  cost: t('Most expensive first'),
+  title: t('By title'),
 };
 
 interface FilterBarProps {
@@ -35,18 +36,18 @@ interface FilterBarProps {
 /** What the list is narrowed down to, and its order. */
 export function FilterBar({ filters, change, counted }: FilterBarProps) {
   return (
-    <div className={css.filters} role="search" aria-label="Runs">
+    <div className={css.filters} role="search" aria-label={t('Runs')}>
       <TextInput
         className={css.textFilter}
         size="xs"
-        aria-label="Words in a run"
-        placeholder="Words in a title or an output"
+        aria-label={t('Words in a run')}
+        placeholder={t('Words in a title or an output')}
         leftSection={<IconSearch size={14} />}
         value={filters.text}
         onChange={(event) => change({ text: event.currentTarget.value })}
       />
       <Select
-        aria-label="Status"
+        aria-label={t('Status')}
         size="xs"
         w={120}
         data={STATUSES}
@@ -56,15 +57,15 @@ export function FilterBar({ filters, change, counted }: FilterBarProps) {
       />
       <TagsInput
         className={css.tagFilter}
-        aria-label="Tags"
+        aria-label={t('Tags')}
         size="xs"
-        placeholder={filters.tags.length > 0 ? '' : 'Tag, as name:value'}
+        placeholder={filters.tags.length > 0 ? '' : t('Tag, as name:value')}
         value={filters.tags}
         onChange={(tags) => change({ tags })}
       />
       <More filters={filters} change={change} />
       <Select
-        aria-label="Order"
+        aria-label={t('Order')}
         size="xs"
         w={158}
         data={SORTS.map((value) => ({ value, label: SORT_WORDS[value] }))}
@@ -91,34 +92,35 @@ function More({ filters, change }: Omit<FilterBarProps, 'counted'>) {
           variant={count > 0 ? 'light' : 'default'}
           leftSection={<IconAdjustmentsHorizontal size={15} />}
         >
-          Dates, model, cost{count > 0 ? `: ${count}` : ''}
+          {t('Dates, model, cost')}
+          {count > 0 ? `: ${count}` : ''}
         </Button>
       </Popover.Target>
       <Popover.Dropdown>
         <Stack gap={8} w={220}>
           <TextInput
             type="date"
-            label="Started on or after"
+            label={t('Started on or after')}
             value={from}
             onChange={(event) => change({ from: event.currentTarget.value })}
           />
           <TextInput
             type="date"
-            label="Started on or before"
+            label={t('Started on or before')}
             value={to}
             onChange={(event) => change({ to: event.currentTarget.value })}
           />
           <Select
-            label="Model"
+            label={t('Model')}
             clearable
             comboboxProps={{ withinPortal: false }}
-            placeholder="Any"
+            placeholder={t('Any')}
             data={models.map(({ alias }) => alias)}
             value={model || null}
             onChange={(alias) => change({ model: alias ?? '' })}
           />
           <NumberInput
-            label="Cost at least, in dollars"
+            label={t('Cost at least, in dollars')}
             min={0}
             step={0.1}
             value={cost}
@@ -130,7 +132,7 @@ function More({ filters, change }: Omit<FilterBarProps, 'counted'>) {
             disabled={count === 0}
             onClick={() => change({ model: '', from: '', to: '', cost: '' })}
           >
-            Clear these
+            {t('Clear these')}
           </Button>
         </Stack>
       </Popover.Dropdown>

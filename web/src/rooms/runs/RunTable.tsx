@@ -1,11 +1,12 @@
 import { Link } from 'react-router';
-import type { RunRow, WaitingFor } from '../../api/types';
-import { errorText } from '../../run/words';
+import type { RunRow } from '../../api/types';
 import { count, duration, money, shortId, tagText } from '../../ui/format';
 import { runName } from '../../ui/runName';
 import { shownStatus, StatusPill, statusTone } from '../../ui/Status';
 import { Ago, Duration } from '../../ui/Time';
+import { Doing } from './Doing';
 import css from './Runs.module.css';
+import { t } from '../../words/t';
 
 /** The runs a person has selected, where runs can be. */
 export interface Selection {
@@ -30,27 +31,27 @@ export function RunTable({ runs, selection }: RunTableProps) {
               <input
                 type="checkbox"
                 className={css.check}
-                aria-label="Select all runs of this page"
+                aria-label={t('Select all runs of this page')}
                 checked={isAll}
                 onChange={() => selection.set(new Set(isAll ? [] : runs.map(({ runId }) => runId)))}
               />
             ) : null}
-            Status
+            {t('Status')}
           </th>
-          <th scope="col">Run</th>
-          <th scope="col">Tasks</th>
-          <th scope="col">Now</th>
+          <th scope="col">{t('Run')}</th>
+          <th scope="col">{t('Tasks')}</th>
+          <th scope="col">{t('Now')}</th>
           <th scope="col" className={css.number}>
-            Duration
-          </th>
-          <th scope="col" className={css.number}>
-            Tokens
+            {t('Duration')}
           </th>
           <th scope="col" className={css.number}>
-            Cost
+            {t('Tokens')}
           </th>
           <th scope="col" className={css.number}>
-            Started
+            {t('Cost')}
+          </th>
+          <th scope="col" className={css.number}>
+            {t('Started')}
           </th>
         </tr>
       </thead>
@@ -78,7 +79,7 @@ function Row({ run, selection }: { run: RunRow; selection: Selection | undefined
           {runName(run)}
         </Link>
         <div className={css.about}>
-          <span>{run.ensemble || 'Composed'}</span>
+          <span>{run.ensemble || t('Composed')}</span>
           <span className={css.id}>{shortId(run.runId)}</span>
           {run.outputPreview ? <span className={css.preview}>{run.outputPreview}</span> : null}
         </div>
@@ -94,7 +95,7 @@ function Row({ run, selection }: { run: RunRow; selection: Selection | undefined
         {run.durationMs === null ? <Duration from={run.startedAt} /> : duration(run.durationMs)}
       </td>
       <td className={css.number}>
-        {run.totalTokens < 0 ? <span className={css.muted}>unknown</span> : count(run.totalTokens)}
+        {run.totalTokens < 0 ? <span className={css.muted}>{t('unknown')}</span> : count(run.totalTokens)}
       </td>
       <td className={css.number}>
         {cost ? money(cost.inputCost + cost.outputCost) : <span className={css.muted}>–</span>}
@@ -116,7 +117,7 @@ function Check({ run: { runId, ...run }, selection: { ids, set } }: { run: RunRo
     <input
       type="checkbox"
       className={css.check}
-      aria-label={`Select ${runName({ runId, ...run })}, ${shortId(runId)}`}
+      aria-label={t('Select {value}, {id}', { value: runName({ runId, ...run }), id: shortId(runId) })}
       checked={ids.has(runId)}
       onChange={toggle}
     />
@@ -133,7 +134,7 @@ function Tags({ tags }: { tags: RunRow['tags'] }) {
           key={name}
           className={css.tag}
           to={`/runs?${new URLSearchParams({ tag: `${name}:${value}` })}`}
-          title={`Only runs tagged ${name}:${value}`}
+          title={t('Only runs tagged {name}:{value}', { name, value })}
         >
           {tagText(name, value)}
         </Link>
@@ -150,43 +151,8 @@ function Progress({ run }: { run: RunRow }) {
         <div className={css.fill} data-tone={statusTone(shownStatus(run))} style={{ width: `${share}%` }} />
       </div>
       <span>
-        {run.completedTasks} of {run.taskCount}
+        {t('{completedTasks} of {taskCount}', { completedTasks: run.completedTasks, taskCount: run.taskCount })}
       </span>
     </div>
-  );
-}
-
-const WAITS: Record<WaitingFor, string> = {
-  queue: 'in the queue',
-  resume: 'paused',
-  model: 'waits for its model',
-  lock: 'waits for a lock',
-  retry: 'waits to try again',
-  review: 'waits for a review',
-  approval: 'waits for permission',
-  storage: 'waits for room on the disk',
-};
-
-function Doing({ run }: { run: RunRow }) {
-  if (run.error)
-    return (
-      <span className={css.bad} title={run.error}>
-        {errorText(run.error)}
-      </span>
-    );
-  if (run.durationMs !== null) return null;
-  const position =
-    run.queuePosition === undefined ? '' : run.queuePosition === 0 ? ', next' : `, ${run.queuePosition} ahead`;
-  const wait = run.waitingFor ? `${WAITS[run.waitingFor]}${position}` : undefined;
-  if (wait && !run.currentTask) return <span className={css.warn}>{wait}</span>;
-  return (
-    <>
-      {wait ? (
-        <>
-          <span className={css.warn}>{wait}</span> ·{' '}
-        </>
-      ) : null}
-      {run.currentTask?.name}
-    </>
   );
 }

@@ -22,6 +22,8 @@ import {
 } from './filters';
 import css from './Runs.module.css';
 import { RunTable } from './RunTable';
+import { plural, t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -31,30 +33,35 @@ export default function Runs() {
   const { data, error } = useRuns(toQuery(filters));
   const [ids, setIds] = useState(NONE);
   const now = useNow();
-  const change = (changed: Partial<Filters>): void =>
+  const change = (changed: Partial<Filters>): void => {
+    // What is drawn may be older than the address: a filter that was just changed would come back with the next one.
+    const asked = readFilters(new URLSearchParams(window.location.search));
     // A word is typed letter by letter; going back should not take it away letter by letter.
-    setParams(writeFilters({ ...filters, page: 1, ...changed }), { replace: 'text' in changed });
+    setParams(writeFilters({ ...asked, page: 1, ...changed }), { replace: 'text' in changed });
+  };
   const found = data && isLocal(filters) ? chosen(data.runs, filters, now) : undefined;
   const total = found?.length ?? data?.total ?? 0;
   const runs = found ? found.slice((filters.page - 1) * PAGE_SIZE, filters.page * PAGE_SIZE) : (data?.runs ?? []);
-  const counted = `${total} ${total === 1 ? 'run' : 'runs'}`;
+  const counted = plural(total, '{n} run', '{n} runs');
   const isCut = found !== undefined && data !== undefined && data.total > data.runs.length;
   return (
     <Page
-      title="Runs"
+      title={t('Runs')}
       actions={
         <ActLink needs="run" to="/runs/new" leftSection={<IconPlus size={16} />} size="xs">
-          New run
+          {t('New run')}
         </ActLink>
       }
     >
       <FilterBar
         filters={filters}
         change={change}
-        counted={data ? `${counted}${isCut ? ` among the newest ${LOOKED_THROUGH}` : ''}` : ''}
+        counted={
+          data ? (isCut ? t('{counted} among the newest {count}', { counted, count: LOOKED_THROUGH }) : counted) : ''
+        }
       />
       <Bulk selected={(data?.runs ?? []).filter(({ runId }) => ids.has(runId))} clear={() => setIds(NONE)} />
-      {error ? <ProblemNote what="The runs could not be listed" error={error} /> : null}
+      {error ? <ProblemNote what={t('The runs could not be listed')} error={error} /> : null}
       {runs.length > 0 ? (
         <Card>
           <RunTable runs={runs} selection={{ ids, set: setIds }} />
@@ -71,12 +78,16 @@ export default function Runs() {
 
 function NoRuns() {
   return (
-    <Empty icon={IconPlayerPlay} title="No runs yet">
+    <Empty icon={IconPlayerPlay} title={t('No runs yet')}>
       <p>
-        A run is an ensemble at work. Start one here, with <code>consort run</code>, or by <code>POST /api/runs</code>.
+        <Said
+          of="A run is an ensemble at work. Start one here, with {code}, or by {code2}."
+          code={<code>consort run</code>}
+          code2={<code>POST /api/runs</code>}
+        />
       </p>
       <ActLink needs="run" to="/runs/new" size="xs" mt={6}>
-        Start a run
+        {t('Start a run')}
       </ActLink>
     </Empty>
   );
@@ -84,9 +95,9 @@ function NoRuns() {
 
 function NoMatch({ clear }: { clear: () => void }) {
   return (
-    <Empty icon={IconSearchOff} title="No run matches these filters">
+    <Empty icon={IconSearchOff} title={t('No run matches these filters')}>
       <Button variant="default" size="xs" mt={6} onClick={clear}>
-        Show all runs
+        {t('Show all runs')}
       </Button>
     </Empty>
   );
@@ -96,15 +107,13 @@ function Pages({ filters, total, go }: { filters: Filters; total: number; go: (p
   const last = Math.ceil(total / PAGE_SIZE);
   const { page } = filters;
   return (
-    <nav className={css.pages} aria-label="Pages">
+    <nav className={css.pages} aria-label={t('Pages')}>
       <Button variant="default" size="xs" disabled={page <= 1} onClick={() => go(page - 1)}>
-        Newer
+        {t('Newer')}
       </Button>
-      <span>
-        Page {page} of {last}
-      </span>
+      <span>{t('Page {page} of {last}', { page, last })}</span>
       <Button variant="default" size="xs" disabled={page >= last} onClick={() => go(page + 1)}>
-        Older
+        {t('Older')}
       </Button>
     </nav>
   );

@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { type Filters, writeFilters } from './filters';
 import css from './Runs.module.css';
+import { t } from '../../words/t';
 
 /** Views kept in a browser; more would not be a list to choose from. */
 const KEPT_MAX = 50;
@@ -42,11 +43,11 @@ export function Views({ filters }: { filters: Filters }) {
           leftSection={<IconBookmark size={15} />}
           onClick={() => setOpen(!isOpen)}
         >
-          {current?.name ?? 'Views'}
+          {current?.name ?? t('Views')}
         </Button>
       </Popover.Target>
       <Popover.Dropdown className={css.views}>
-        {views.length === 0 ? <p className={css.muted}>No saved views yet</p> : null}
+        {views.length === 0 ? <p className={css.muted}>{t('No saved views yet')}</p> : null}
         {views.map((view) => (
           <div key={view.name} className={css.view}>
             <Button size="xs" variant="subtle" justify="start" onClick={() => show(view)}>
@@ -55,7 +56,7 @@ export function Views({ filters }: { filters: Filters }) {
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label={`Forget the view ${view.name}`}
+              aria-label={t('Forget the view {name}', { name: view.name })}
               onClick={() => setViews(views.filter((other) => other !== view))}
             >
               <IconX size={14} />
@@ -65,13 +66,13 @@ export function Views({ filters }: { filters: Filters }) {
         <form className={css.newView} onSubmit={save}>
           <TextInput
             size="xs"
-            aria-label="Name of the view"
-            placeholder="Save these filters as"
+            aria-label={t('Name of the view')}
+            placeholder={t('Save these filters as')}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <Button size="xs" type="submit" disabled={!name.trim()}>
-            Save
+            {t('Save')}
           </Button>
         </form>
       </Popover.Dropdown>

@@ -20,6 +20,7 @@ import { ActButton, ActItem } from '../../ui/Act';
 import { type Graph, titleOf } from '../../workflow/graph';
 import css from './Editor.module.css';
 import { useEditor } from './useEditor';
+import { plural, t } from '../../words/t';
 
 /** The name of the workflow, its version, and everything that can be done with it. */
 export function Bar() {
@@ -27,24 +28,30 @@ export function Bar() {
   const { history, base, isDirty } = editing;
   const graph = history.present;
   const version =
-    base === undefined ? 'Not saved yet' : isDirty ? `Version ${base.version}, changed` : `Version ${base.version}`;
+    base === undefined
+      ? isDirty
+        ? t('Draft, not saved yet')
+        : t('Not saved yet')
+      : isDirty
+        ? t('Draft of version {version}', { version: base.version })
+        : t('Version {version}', { version: base.version });
   const undone = history.past.at(-1)?.label;
   const redone = history.future[0]?.label;
   return (
     <header className={css.bar}>
       <div className={css.crumbs}>
-        <Link to="/workflows">Workflows</Link>
+        <Link to="/workflows">{t('Workflows')}</Link>
         <span aria-hidden>/</span>
-        <h1 className="visually-hidden">{graph.name || 'New workflow'}</h1>
+        <h1 className="visually-hidden">{graph.name || t('New workflow')}</h1>
         <input
           className={css.title}
-          aria-label="Name of the workflow"
+          aria-label={t('Name of the workflow')}
           aria-invalid={issues.some(({ field, task }) => task === undefined && field === 'name')}
-          placeholder="Name the workflow"
+          placeholder={t('Name the workflow')}
           maxLength={200}
           value={graph.name}
           onChange={(event) =>
-            store.edit('rename the workflow', (old) => ({ ...old, name: event.currentTarget.value }), 'about.name')
+            store.edit(t('rename the workflow'), (old) => ({ ...old, name: event.currentTarget.value }), 'about.name')
           }
         />
         <span className={css.version} data-dirty={isDirty || undefined} role="status">
@@ -53,22 +60,22 @@ export function Bar() {
       </div>
       <div className={css.tools}>
         <Issues />
-        <Tooltip label={undone ? `Undo: ${undone}` : 'Nothing to undo'}>
+        <Tooltip label={undone ? t('Undo: {undone}', { undone }) : t('Nothing to undo')}>
           <ActionIcon
             variant="default"
             size={30}
-            aria-label={undone ? `Undo ${undone}` : 'Undo'}
+            aria-label={undone ? t('Undo {undone}', { undone }) : t('Undo')}
             disabled={!undone}
             onClick={() => store.undo()}
           >
             <IconArrowBackUp size={17} />
           </ActionIcon>
         </Tooltip>
-        <Tooltip label={redone ? `Redo: ${redone}` : 'Nothing to redo'}>
+        <Tooltip label={redone ? t('Redo: {redone}', { redone }) : t('Nothing to redo')}>
           <ActionIcon
             variant="default"
             size={30}
-            aria-label={redone ? `Redo ${redone}` : 'Redo'}
+            aria-label={redone ? t('Redo {redone}', { redone }) : t('Redo')}
             disabled={!redone}
             onClick={() => store.redo()}
           >
@@ -83,7 +90,7 @@ export function Bar() {
           loading={actions.start.isPending}
           onClick={run}
         >
-          {isDirty && graph.tasks.length > 0 ? 'Save and run' : 'Run'}
+          {isDirty && graph.tasks.length > 0 ? t('Save and run') : t('Run|verb')}
         </ActButton>
         <ActButton
           needs="run"
@@ -93,7 +100,7 @@ export function Bar() {
           disabled={base !== undefined && !isDirty}
           onClick={save}
         >
-          Save
+          {t('Save')}
         </ActButton>
         <More />
       </div>
@@ -107,20 +114,20 @@ function Issues() {
   if (issues.length === 0)
     return (
       <span className={css.fine} role="status">
-        <IconCircleCheck size={15} aria-hidden /> No mistakes
+        <IconCircleCheck size={15} aria-hidden /> {t('No mistakes')}
       </span>
     );
   return (
     <Menu>
       <Menu.Target>
         <Button size="xs" variant="light" color="red" leftSection={<IconAlertTriangle size={15} />}>
-          {issues.length} {issues.length === 1 ? 'mistake' : 'mistakes'}
+          {plural(issues.length, '{n} mistake', '{n} mistakes')}
         </Button>
       </Menu.Target>
       <Menu.Dropdown className={css.mistakes}>
         {issues.map((issue) => (
           <Menu.Item key={`${issue.task}${issue.field}${issue.message}`} onClick={() => show(issue)}>
-            <strong>{issue.task ? titleOf(graph, issue.task) : 'The workflow'}</strong>
+            <strong>{issue.task ? titleOf(graph, issue.task) : t('The workflow')}</strong>
             <br />
             {issue.message}
           </Menu.Item>
@@ -136,7 +143,7 @@ function More() {
   return (
     <Menu>
       <Menu.Target>
-        <ActionIcon variant="default" size={30} aria-label="More about this workflow">
+        <ActionIcon variant="default" size={30} aria-label={t('More about this workflow')}>
           <IconDots size={16} />
         </ActionIcon>
       </Menu.Target>
@@ -146,20 +153,20 @@ function More() {
           disabled={isEmpty}
           onClick={controls.tidy}
         >
-          Tidy up the canvas
+          {t('Tidy up the canvas')}
         </Menu.Item>
         <Menu.Item leftSection={<IconCopyPlus size={15} />} disabled={isEmpty} onClick={() => actions.copy.mutate()}>
-          Save as a new workflow
+          {t('Save as a new workflow')}
         </Menu.Item>
         <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => download(graph)}>
-          Download as JSON
+          {t('Download as JSON')}
         </Menu.Item>
         <Menu.Item leftSection={<IconKeyboard size={15} />} onClick={() => openDialog('keys')}>
-          Keys
+          {t('Keys')}
         </Menu.Item>
         {id === undefined ? null : (
           <ActItem needs="run" color="red" leftSection={<IconTrash size={15} />} onClick={() => openDialog('delete')}>
-            Delete the workflow
+            {t('Delete the workflow')}
           </ActItem>
         )}
       </Menu.Dropdown>

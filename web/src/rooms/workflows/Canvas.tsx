@@ -15,13 +15,17 @@ import type { RunState } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
 import type { Issue } from '../../workflow/check';
 import { type Graph, linkRefusal } from '../../workflow/graph';
+import { Frames } from '../run/graph/Frames';
 import css from './Canvas.module.css';
 import { Edge } from './Edge';
 import { drawnEdges } from './edges';
+import { framesOf } from './frames';
 import { Node, type NodeActions } from './Node';
 import { FIT, useFitting } from './useFitting';
 import { useNodes } from './useNodes';
 import type { Point } from '../../ui/point';
+import { FLOW_WORDS } from '../../ui/flowWords';
+import { t } from '../../words/t';
 
 const NODES = { task: Node };
 const EDGES = { link: Edge };
@@ -52,6 +56,8 @@ export interface CanvasActions extends NodeActions {
   disconnect: (from: string, to: string) => void;
   /** A new task, at a place, reading a task or none. */
   add: (at: Point, reads: string[]) => void;
+  /** Selects the tasks of a group. */
+  chooseGroup: (name: string) => void;
   clear: () => void;
 }
 
@@ -73,6 +79,7 @@ function Drawing({ selected = NONE, touched = NONE, issues = NO_ISSUES, children
     () => [...drawnEdges(graph, actions, run), ...(ghosts ? drawnEdges(ghosts, undefined, undefined, 'ghost-') : [])],
     [graph, actions, run, ghosts],
   );
+  const frames = useMemo(() => framesOf(graph, dragged), [graph, dragged]);
   const fit = useFitting(graph, selected, touched, ghosts);
   const changed = useCallback((changes: NodeChange[]) => {
     const moves = changes.flatMap((change) =>
@@ -103,7 +110,7 @@ function Drawing({ selected = NONE, touched = NONE, issues = NO_ISSUES, children
     <div
       className={`${shared.canvas} ${css.canvas}`}
       role="group"
-      aria-label="Tasks and their links"
+      aria-label={t('Tasks and their links')}
       data-linking={linking ? true : undefined}
     >
       <ReactFlow
@@ -134,8 +141,10 @@ function Drawing({ selected = NONE, touched = NONE, issues = NO_ISSUES, children
         onInit={() => fit(0)}
         defaultViewport={BEGINNING}
         proOptions={{ hideAttribution: true }}
+        ariaLabelConfig={FLOW_WORDS}
       >
         <Background gap={22} size={1} />
+        <Frames frames={frames} choose={actions?.chooseGroup} />
         <Controls showInteractive={false} fitViewOptions={FIT} />
       </ReactFlow>
       {children}

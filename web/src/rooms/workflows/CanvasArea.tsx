@@ -9,6 +9,7 @@ import { arranged, below } from '../../workflow/place';
 import { Canvas } from './Canvas';
 import css from './Editor.module.css';
 import { useEditor } from './useEditor';
+import { t } from '../../words/t';
 
 /** The workflow as it is edited, or an earlier version to look at. */
 export function CanvasArea() {
@@ -53,11 +54,11 @@ function Toolbar() {
         leftSection={<IconPlus size={15} />}
         onClick={() => controls.addTask(editing.selected)}
       >
-        {editing.selected.length === 1 ? 'Add a task after it' : 'Add a task'}
+        {editing.selected.length === 1 ? t('Add a task after it') : t('Add a task')}
       </Button>
       {controls.linking === undefined ? null : (
         <span className={css.linking} role="status">
-          Choose the task that reads '{titleOf(graph, controls.linking)}'. Esc stops.
+          {t("Choose the task that reads '{task}'. Esc stops.", { task: titleOf(graph, controls.linking) })}
         </span>
       )}
       {plan ? (
@@ -73,17 +74,17 @@ function FirstTask({ add, describe }: { add: () => void; describe: () => void })
   return (
     <div className={css.first}>
       <IconSchema size={30} stroke={1.4} aria-hidden />
-      <h2>An empty canvas</h2>
+      <h2>{t('An empty canvas')}</h2>
       <p>
-        Draw a graph of tasks: each is done by an agent and may read what others came to. Or say what you want, and it
-        is drawn for you.
+        {t('Draw a graph of tasks. Each is done by an agent and can read the outputs of others.')}{' '}
+        {t('Or say what you want, and it is drawn for you.')}
       </p>
       <div>
         <Button size="xs" onClick={describe}>
-          Describe it
+          {t('Describe it')}
         </Button>
         <Button size="xs" variant="default" onClick={add}>
-          Add the first task
+          {t('Add the first task')}
         </Button>
       </div>
     </div>

@@ -1,18 +1,20 @@
-import { Button, Group, Kbd, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Kbd, Modal, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { useBlocker } from 'react-router';
+import { printed } from '../../ui/format';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
+import { typedInput } from '../../workflow/convert';
 import { type Graph, variables } from '../../workflow/graph';
-import type { EditorStore } from '../../workflow/store';
 import css from './Editor.module.css';
+import { RunOne } from './RunOne';
 import { useEditor } from './useEditor';
+import { t } from '../../words/t';
 
 /** The consequence of deleting a workflow. */
-export const ERASED = 'The workflow is erased with all of its versions. Its runs stay.';
+export const ERASED = t('The workflow is erased with all of its versions. Its runs stay.');
 
 /** The dialogs of the editor, of which at most one is open. */
 export function EditorDialogs() {
-  const { store, editing, saving, graph, actions, dialog, openDialog } = useEditor();
+  const { graph, actions, dialog, openDialog } = useEditor();
   const close = (): void => openDialog(undefined);
   const erase = (): void => {
     close();
@@ -26,9 +28,9 @@ export function EditorDialogs() {
         close={close}
         start={(inputs) => actions.start.mutate(inputs)}
       />
+      {dialog === 'task' ? <RunOne close={close} /> : null}
       <Keys opened={dialog === 'keys'} close={close} />
       <ConfirmDelete what={graph.name} means={ERASED} opened={dialog === 'delete'} close={close} confirm={erase} />
-      {editing.isDirty ? <Leaving store={store} save={saving.save} /> : null}
     </>
   );
 }
@@ -44,7 +46,7 @@ function Inputs({
   opened,
   close,
   start,
-}: DialogProps & { graph: Graph; start: (inputs: Record<string, string>) => void }) {
+}: DialogProps & { graph: Graph; start: (inputs: Record<string, unknown>) => void }) {
   const [values, setValues] = useState<Record<string, string>>({});
   const names = variables(graph);
   const missing = names.filter((name) => !values[name] && graph.inputs[name] === undefined);
@@ -52,10 +54,11 @@ function Inputs({
     event.preventDefault();
     if (missing.length > 0) return;
     close();
-    start(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')));
+    const given = Object.entries(values).filter(([, value]) => value !== '');
+    start(Object.fromEntries(given.map(([name, value]) => [name, typedInput(value)])));
   };
   return (
-    <Modal opened={opened} onClose={close} title="What is this run about?">
+    <Modal opened={opened} onClose={close} title={t('What is this run about?')}>
       <form onSubmit={submit}>
         <Stack>
           {names.map((name, position) => (
@@ -64,13 +67,13 @@ function Inputs({
               label={name}
               {...(position === 0 ? { 'data-autofocus': true } : {})}
               withAsterisk={graph.inputs[name] === undefined}
-              placeholder={graph.inputs[name] ?? 'needed'}
+              placeholder={graph.inputs[name] === undefined ? t('needed') : printed(graph.inputs[name])}
               value={values[name] ?? ''}
               onChange={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
             />
           ))}
           <Button type="submit" disabled={missing.length > 0}>
-            Run it
+            {t('Run it')}
           </Button>
         </Stack>
       </form>
@@ -79,22 +82,22 @@ function Inputs({
 }
 
 const KEYS: [string[], string][] = [
-  [['Tab'], 'from task to task, on the canvas'],
-  [['Enter'], 'open the task in the panel'],
-  [['N'], 'add a task that reads this one; without a task, a first one'],
-  [['C'], 'connect: then Enter on the task that reads this one'],
-  [['←', '↑', '→', '↓'], 'move the task; with Shift in small steps'],
-  [['Delete'], 'remove the task, or all that are chosen'],
-  [['Shift', 'Enter'], 'choose several'],
-  [['Ctrl', 'C'], 'copy, and Ctrl V paste; Ctrl D duplicates'],
-  [['Ctrl', 'Z'], 'undo, and Ctrl Shift Z redo'],
+  [['Tab'], t('from task to task, on the canvas')],
+  [['Enter'], t('open the task in the panel')],
+  [['N'], t('add a task that reads this one; without a task, a first one')],
+  [['C'], t('connect: then Enter on the task that reads this one')],
+  [['←', '↑', '→', '↓'], t('move the task; with Shift in small steps')],
+  [[t('Delete')], t('remove the task, or all that are chosen')],
+  [['Shift', 'Enter'], t('choose several')],
+  [['Ctrl', 'C'], t('copy, and Ctrl V paste; Ctrl D duplicates')],
+  [['Ctrl', 'Z'], t('undo, and Ctrl Shift Z redo')],
   [['Ctrl', 'S'], 'save'],
-  [['Esc'], 'from the panel back to the task; stop connecting; choose nothing'],
+  [['Esc'], t('from the panel back to the task; stop connecting; choose nothing')],
 ];
 
 function Keys({ opened, close }: DialogProps) {
   return (
-    <Modal opened={opened} onClose={close} title="Keys on the canvas">
+    <Modal opened={opened} onClose={close} title={t('Keys on the canvas')}>
       <dl className={css.keys}>
         {KEYS.map(([keys, does]) => (
           <div key={does}>
@@ -107,35 +110,6 @@ function Keys({ opened, close }: DialogProps) {
           </div>
         ))}
       </dl>
-    </Modal>
-  );
-}
-
-/** Asks before unsaved changes are lost by going to another page. */
-function Leaving({ store, save }: { store: EditorStore; save: () => Promise<unknown> }) {
-  const blocker = useBlocker(
-    ({ currentLocation, nextLocation }) =>
-      store.snapshot().isDirty && currentLocation.pathname !== nextLocation.pathname,
-  );
-  if (blocker.state !== 'blocked') return null;
-  const { proceed, reset } = blocker;
-  const saveFirst = async (): Promise<void> => {
-    await save();
-    if (store.snapshot().isDirty) reset();
-    else proceed();
-  };
-  return (
-    <Modal opened onClose={reset} title="Leave without saving?">
-      <Text size="sm">The changes on the canvas are not saved. They are lost when you leave.</Text>
-      <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={reset} data-autofocus>
-          Stay
-        </Button>
-        <Button variant="subtle" color="red" onClick={proceed}>
-          Leave
-        </Button>
-        <Button onClick={() => void saveFirst()}>Save and leave</Button>
-      </Group>
     </Modal>
   );
 }

@@ -3,12 +3,15 @@ import { BaseEdge, type Edge as FlowEdge, EdgeLabelRenderer, type EdgeProps, get
 import { memo, useState } from 'react';
 import { lanePath } from '../../workflow/route';
 import css from './Canvas.module.css';
+import { t } from '../../words/t';
 
 export type EdgeData = {
   name: string;
   cut: (() => void) | undefined;
   /** The height at which it passes the tasks in its way. */
   lane: number | undefined;
+  /** The condition it stands for. */
+  label: string | undefined;
 };
 
 /** The arrow from a task to one that reads it. A pointer can cut it here, the keyboard in the form of the task. */
@@ -47,6 +50,17 @@ export const Edge = memo(function Edge({
           {...(markerEnd ? { markerEnd } : {})}
         />
       </g>
+      {data?.label ? (
+        <EdgeLabelRenderer>
+          <span
+            className={css.condition}
+            title={data.label}
+            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
+          >
+            {data.label}
+          </span>
+        </EdgeLabelRenderer>
+      ) : null}
       {data?.cut ? (
         <EdgeLabelRenderer>
           <button
@@ -54,8 +68,8 @@ export const Edge = memo(function Edge({
             tabIndex={-1}
             className={`nodrag nopan ${css.cut}`}
             data-near={isNear || undefined}
-            aria-label={`Disconnect ${data.name}`}
-            title={`Disconnect ${data.name}`}
+            aria-label={t('Disconnect {name}', { name: data.name })}
+            title={t('Disconnect {name}', { name: data.name })}
             style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
             onClick={data.cut}
             onPointerEnter={() => setNear(true)}

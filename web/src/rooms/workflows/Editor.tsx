@@ -9,7 +9,10 @@ import { useTitle } from '../../ui/Page';
 import { EditorStore } from '../../workflow/store';
 import css from './Editor.module.css';
 import { Room } from './Room';
+import { useKeptDraft } from './useKeptDraft';
 import { useSaving } from './useSaving';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 const NEW = 'new';
 
@@ -37,20 +40,24 @@ function OneWorkflow({ id }: { id: string | undefined }) {
     if (handedOver?.store === store && handedOver.id === id) handedOver = undefined;
   }, [store, id]);
   const saving = useSaving(store, editing, id, created);
+  const draft = useKeptDraft(store, editing, id);
   const graph = editing.history.present;
-  useTitle(graph.name || (id === undefined ? 'New workflow' : 'Workflow'));
-  useUnload(store);
+  useTitle(graph.name || (id === undefined ? t('New workflow') : t('Workflow')));
   if (saving.error && editing.base === undefined && id !== undefined)
     return (
       <div className={css.opening}>
-        <ProblemNote what="The workflow could not be opened" error={saving.error} />
+        <ProblemNote what={t('The workflow could not be opened')} error={saving.error} />
       </div>
     );
   if (saving.isGone && editing.base === undefined) {
     return (
-      <Empty icon={IconSchema} title="There is no such workflow">
+      <Empty icon={IconSchema} title={t('There is no such workflow')}>
         <p>
-          <code>{id}</code> was never saved here, or has been deleted. <Link to="/workflows">All workflows</Link>
+          <Said
+            of="{code} was never saved here, or has been deleted. {link}"
+            code={<code>{id}</code>}
+            link={<Link to="/workflows">{t('All workflows')}</Link>}
+          />
         </p>
       </Empty>
     );
@@ -62,16 +69,5 @@ function OneWorkflow({ id }: { id: string | undefined }) {
         <Skeleton height={420} />
       </div>
     );
-  return <Room id={id} store={store} editing={editing} saving={saving} />;
-}
-
-/** A page that is closed with something unsaved asks first. */
-function useUnload(store: EditorStore): void {
-  useEffect(() => {
-    const asked = (event: BeforeUnloadEvent): void => {
-      if (store.snapshot().isDirty) event.preventDefault();
-    };
-    window.addEventListener('beforeunload', asked);
-    return () => window.removeEventListener('beforeunload', asked);
-  }, [store]);
+  return <Room id={id} store={store} editing={editing} saving={saving} draft={draft} />;
 }

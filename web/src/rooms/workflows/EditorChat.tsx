@@ -9,26 +9,26 @@ import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { useFollowing } from '../../ui/useFollowing';
 import { Composer } from '../chat/Composer';
-import type { Message } from '../chat/settings';
 import { JumpToLatest } from '../chat/JumpToLatest';
 import { useSendMessage } from '../chat/useSendMessage';
 import { Turns, useQueued } from '../chat/Turns';
 import { PutPlan, TurnView } from '../chat/TurnView';
 import css from './Editor.module.css';
 import { useEditor } from './useEditor';
+import { t } from '../../words/t';
 
 /** Turns shown before older ones are asked for. */
 const SHOWN = 20;
 const NO_TURNS: Turn[] = [];
 
 const EMPTY_CANVAS = [
-  'Build a workflow that researches tea, researches coffee, compares both and writes a report',
-  'Build a workflow that reads {question}, searches the web and writes an answer',
+  t('Build a workflow that researches tea, researches coffee, compares both and writes a report'),
+  t('Build a workflow that reads {input}, searches the web and writes an answer', { input: '{question}' }),
 ];
 const DRAWN = [
-  'Which tasks are there?',
-  'Add a step that checks the facts',
-  'Add a step that translates the result into German',
+  t('Which tasks are there?'),
+  t('Add a step that checks the facts'),
+  t('Add a step that translates the result into German'),
 ];
 
 /** The chat beside the canvas. What it changes there can be undone there. */
@@ -38,13 +38,15 @@ export function EditorChat() {
   const turns = state?.turns ?? NO_TURNS;
   const [queued, addQueued] = useQueued(turns);
   const { box, inner, scrolled, isFollowing, follow } = useFollowing();
-  const send = useSendMessage(async (message: Message) => {
+  const send = useSendMessage(async ({ message, attached }) => {
     const { turnId } = await thread.send(message);
-    addQueued({ turnId, content: message.content });
+    addQueued({ turnId, content: message.content, attached });
     follow();
   });
-  const suggest = useAction('Sending', (content: string) => send.mutateAsync({ content }));
-  const stop = useAction('Stopping', () => post(`/api/threads/${threadId}/stop`));
+  const suggest = useAction(t('Sending'), (content: string) =>
+    send.mutateAsync({ message: { content }, attached: [] }),
+  );
+  const stop = useAction(t('Stopping'), () => post(`/api/threads/${threadId}/stop`));
   const putOnCanvas = useCallback((plan: WorkflowDocument) => store.put(plan), [store]);
   const running = turns.findLast((turn) => !turn.isOver);
   const examples = graph.tasks.length === 0 ? EMPTY_CANVAS : DRAWN;
@@ -53,7 +55,7 @@ export function EditorChat() {
       {threadId === undefined ? null : (
         <div className={css.again}>
           <Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forgetThread}>
-            New conversation
+            {t('New conversation')}
           </Button>
         </div>
       )}
@@ -63,17 +65,17 @@ export function EditorChat() {
         onScroll={scrolled}
         tabIndex={0}
         role="log"
-        aria-label="Conversation"
+        aria-label={t('Conversation')}
         aria-live="off"
       >
         <div className={css.turns} ref={inner}>
-          {problem ? <ProblemNote what="The conversation could not be opened" error={problem} /> : null}
+          {problem ? <ProblemNote what={t('The conversation could not be opened')} error={problem} /> : null}
           {turns.length === 0 && queued.length === 0 && !problem ? (
             <div className={css.invite}>
-              <h3>Describe what you want</h3>
+              <h3>{t('Describe what you want')}</h3>
               <p className={css.hint}>
-                It plans the tasks and draws them here, or changes what is drawn. Nothing is saved until you save, and
-                every change can be undone.
+                {t('It plans the tasks and draws them here, or changes what is drawn.')}{' '}
+                {t('Nothing is saved until you save, and every change can be undone.')}
               </p>
               {examples.map((text) => (
                 <button key={text} type="button" disabled={send.isPending} onClick={() => suggest.mutate(text)}>

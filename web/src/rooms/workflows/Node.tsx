@@ -4,12 +4,13 @@ import { type KeyboardEvent, memo, type MouseEvent } from 'react';
 import { activityText } from '../../run/activity';
 import type { Task as RunTask, Conversation } from '../../run/state';
 import shared from '../../ui/Canvas.module.css';
-import { StatusIcon, statusTone } from '../../ui/Status';
+import { StatusIcon, statusText, statusTone } from '../../ui/Status';
 import { TaskDuration } from '../../ui/TaskDuration';
 import type { Task } from '../../workflow/graph';
 import { NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import css from './Canvas.module.css';
 import type { Point } from '../../ui/point';
+import { t } from '../../words/t';
 
 export interface NodeActions {
   choose: (id: string, isMore: boolean) => void;
@@ -73,14 +74,20 @@ export function kept(known: NodeType | undefined, next: NodeType): NodeType {
 /** A task on the canvas, with its status while a run is watched. */
 export const Node = memo(function Node({ data, isConnectable }: NodeProps<NodeType>) {
   const { task, title, reads, issues, isSelected, isTouched, isGhost, isLinking, ran, actions } = data;
-  const facts = [task.role, task.model, task.tools.join(', '), task.review === 'required' ? 'reviewed' : '']
+  const branch = [
+    task.when ? t('when {when}', { when: task.when }) : '',
+    task.forEach ? t('for each of {forEach}', { forEach: task.forEach }) : '',
+  ]
+    .filter(Boolean)
+    .join(' · ');
+  const facts = [branch, task.role, task.model, task.tools.join(', '), task.review === 'required' ? t('reviewed') : '']
     .filter(Boolean)
     .join(' · ');
   const unseen = [
-    isGhost ? 'planned' : '',
-    ran ? ran.status.toLowerCase() : '',
-    reads ? `reads ${reads}` : '',
-    issues ? `wrong: ${issues}` : '',
+    isGhost ? t('planned') : '',
+    ran ? statusText(ran.status) : '',
+    reads ? t('reads {reads}', { reads }) : '',
+    issues ? t('wrong: {issues}', { issues }) : '',
   ]
     .filter(Boolean)
     .map((part) => `, ${part}`)
@@ -159,13 +166,13 @@ function Line({ data: { task, issues, ran, conversation }, isLong }: { data: Nod
   if (ran?.status === 'RUNNING')
     return (
       <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="live">
-        {conversation ? activityText(conversation) : 'is under way'}
+        {conversation ? activityText(conversation) : t('is under way')}
       </span>
     );
   if (ran?.status === 'WAITING')
     return (
       <span className={`${shared.line} ${css.line}`} data-long={isLong || undefined} data-tone="warn">
-        waits for a review
+        {t('waits for a review')}
       </span>
     );
   if (ran?.output !== undefined)

@@ -1,9 +1,13 @@
 import { Button } from '@mantine/core';
+import { IconPencil } from '@tabler/icons-react';
 import { ProblemNote } from '../../ui/Note';
+import { Ago } from '../../ui/Time';
 import css from './Editor.module.css';
 import { useEditor } from './useEditor';
 import { Conflict, Deleted, EarlierVersion } from './VersionNotices';
 import { WatchedRun } from './WatchedRun';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** Everything the person should know before going on, between the bar and the canvas. */
 export function Notices() {
@@ -12,9 +16,10 @@ export function Notices() {
   return (
     <>
       {saving.isGone ? <Deleted saveAgain={() => actions.copy.mutate()} /> : null}
-      {saving.error ? <Failure what="It was not saved" error={saving.error} /> : null}
+      {saving.error ? <Failure what={t('It was not saved')} error={saving.error} /> : null}
       <ConflictNotice />
-      {problem ? <Failure what="The run could not be watched" error={problem} /> : null}
+      <DraftNotice />
+      {problem ? <Failure what={t('The run could not be watched')} error={problem} /> : null}
       {run && detail ? (
         <WatchedRun
           run={run}
@@ -32,6 +37,32 @@ function Failure({ what, error }: { what: string; error: Error }) {
   return (
     <div className={css.problem}>
       <ProblemNote what={what} error={error} />
+    </div>
+  );
+}
+
+/** The page went on with what was left unsaved. */
+function DraftNotice() {
+  const { draft, editing } = useEditor();
+  if (draft.leftAt === undefined) return null;
+  const of = editing.base ? t(', a change of version {version}', { version: editing.base.version }) : '';
+  return (
+    <div className={css.strip} role="status">
+      <IconPencil size={17} aria-hidden />
+      <div>
+        <strong>
+          <Said
+            of="This is a draft from {ago}{version}. It is kept in this browser and not saved."
+            ago={<Ago at={new Date(draft.leftAt).toISOString()} />}
+            version={of}
+          />
+        </strong>
+      </div>
+      <span className={css.choices}>
+        <Button size="xs" variant="default" onClick={draft.discard}>
+          {t('Discard the draft')}
+        </Button>
+      </span>
     </div>
   );
 }
@@ -63,9 +94,12 @@ function VersionNotice() {
   if (versionError) {
     return (
       <div className={css.problem}>
-        <ProblemNote what={`Version ${address.version} could not be shown`} error={versionError} />
+        <ProblemNote
+          what={t('Version {version} could not be shown', { version: address.version ?? '' })}
+          error={versionError}
+        />
         <Button size="xs" variant="default" mt={6} onClick={backToEditing}>
-          Back to editing
+          {t('Back to editing')}
         </Button>
       </div>
     );
@@ -73,7 +107,7 @@ function VersionNotice() {
   if (!shownVersion) return null;
   const { workflow, graph: earlier } = shownVersion;
   const restore = (): void => {
-    store.edit(`restore version ${workflow.version}`, () => earlier);
+    store.edit(t('restore version {version}', { version: workflow.version }), () => earlier);
     backToEditing();
   };
   return <EarlierVersion workflow={workflow} graph={graph} back={backToEditing} restore={restore} />;

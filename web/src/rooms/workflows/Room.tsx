@@ -8,6 +8,7 @@ import { Notices } from './Notices';
 import { SidePanel } from './SidePanel';
 import { type EditorProps, EditorProvider, useNewEditor } from './useEditor';
 import { useShortcuts } from './useShortcuts';
+import { t } from '../../words/t';
 
 /** The bar, notices below it, then the canvas with the panel beside it. */
 export function Room(props: EditorProps) {
@@ -26,7 +27,7 @@ export function Room(props: EditorProps) {
         </div>
         <EditorDialogs />
         <span className="visually-hidden" role="status">
-          {editing.touched.length > 0 ? `Done by ${editing.history.past.at(-1)?.label}` : ''}
+          {editing.touched.length > 0 ? t('Done by {label}', { label: editing.history.past.at(-1)?.label ?? '' }) : ''}
         </span>
       </div>
     </EditorProvider>

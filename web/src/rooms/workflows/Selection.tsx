@@ -2,28 +2,45 @@ import { Button } from '@mantine/core';
 import { givenNames } from '../../workflow/convert';
 import { find, titleOf } from '../../workflow/graph';
 import { AboutForm } from './AboutForm';
+import { addGroup, groupOfAll, groupRefusal } from '../../workflow/groups';
 import css from './Editor.module.css';
+import { GroupForm } from './GroupForm';
 import { RunTask } from './RunTask';
 import { TaskForm } from './TaskForm';
 import { useEditor } from './useEditor';
+import { t } from '../../words/t';
 
 /** The form of the selected task; of the workflow when none is selected. */
 export function Selection() {
-  const { store, graph, editing, issues, controls, watched } = useEditor();
+  const { store, graph, editing, issues, controls, watched, openDialog } = useEditor();
   const { selected } = editing;
   const { run } = watched;
   const task = selected.length === 1 ? find(graph, selected[0] ?? '') : undefined;
+  const group = selected.length > 0 ? groupOfAll(graph, selected) : undefined;
+  if (group && selected.length > 1) return <GroupForm key={group.tasks[0]} group={group} />;
   if (selected.length > 1) {
+    const refusal = groupRefusal(graph, selected);
     return (
       <div className={css.form}>
         <p>
-          {selected.length} tasks are chosen: {selected.map((id) => titleOf(graph, id)).join(', ')}.
+          {t('{count} tasks are chosen: {names}.', {
+            count: selected.length,
+            names: selected.map((id) => titleOf(graph, id)).join(', '),
+          })}
         </p>
+        <Button
+          size="xs"
+          disabled={refusal !== undefined}
+          onClick={() => store.edit(t('make a group'), (old) => addGroup(old, selected))}
+        >
+          {t('Make them a group')}
+        </Button>
+        {refusal ? <p className={css.hint}>{refusal}.</p> : null}
         <Button size="xs" variant="default" onClick={() => controls.duplicate(selected)}>
-          Duplicate them
+          {t('Duplicate them')}
         </Button>
         <Button size="xs" variant="subtle" color="red" onClick={() => controls.removeTasks(selected)}>
-          Remove them
+          {t('Remove them')}
         </Button>
       </div>
     );
@@ -44,6 +61,7 @@ export function Selection() {
         duplicate={() => controls.duplicate([task.id])}
         remove={() => controls.removeTasks([task.id])}
         link={() => controls.link(task.id)}
+        tryOut={() => openDialog('task')}
       />
     </>
   );

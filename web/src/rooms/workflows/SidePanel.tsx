@@ -5,6 +5,7 @@ import { Selection } from './Selection';
 import type { Tab } from './useAddress';
 import { useEditor } from './useEditor';
 import { Versions } from './Versions';
+import { t } from '../../words/t';
 
 /** The task, the chat or the versions, beside the canvas. */
 export function SidePanel() {
@@ -13,7 +14,7 @@ export function SidePanel() {
   return (
     <Tabs
       tab={tab}
-      first={editing.selected.length > 0 ? 'Task' : 'Workflow'}
+      first={editing.selected.length > 0 ? t('Task') : t('Workflow')}
       choose={(next) => set({ panel: next === 'task' ? undefined : next })}
     >
       {tab === 'chat' ? <EditorChat key={address.thread} /> : null}
@@ -41,8 +42,8 @@ interface TabsProps {
 function Tabs({ tab: selected, first, choose, children }: TabsProps) {
   const tabs: [Tab, string][] = [
     ['task', first],
-    ['chat', 'Chat'],
-    ['versions', 'Versions'],
+    ['chat', t('Chat')],
+    ['versions', t('Versions')],
   ];
   const step = (event: KeyboardEvent, at: number): void => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -52,8 +53,8 @@ function Tabs({ tab: selected, first, choose, children }: TabsProps) {
     document.getElementById(`tab-${next[0]}`)?.focus();
   };
   return (
-    <aside className={css.panel} aria-label="Panel">
-      <div className={css.tabs} role="tablist" aria-label="Beside the canvas">
+    <aside className={css.panel} aria-label={t('Panel')}>
+      <div className={css.tabs} role="tablist" aria-label={t('Beside the canvas')}>
         {tabs.map(([tab, name], at) => (
           <button
             key={tab}

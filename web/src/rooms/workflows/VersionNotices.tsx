@@ -6,13 +6,18 @@ import { changes } from '../../workflow/changes';
 import { toGraph } from '../../workflow/convert';
 import type { Graph } from '../../workflow/graph';
 import css from './Editor.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 /** Differences listed; the rest is counted. */
 const LISTED = 4;
 
 function inWords(found: string[]): string {
-  if (found.length === 0) return 'Nothing is different';
-  return found.slice(0, LISTED).join('; ') + (found.length > LISTED ? `; and ${found.length - LISTED} more` : '');
+  if (found.length === 0) return t('Nothing is different');
+  return (
+    found.slice(0, LISTED).join('; ') +
+    (found.length > LISTED ? t('; and {value} more', { value: found.length - LISTED }) : '')
+  );
 }
 
 interface ConflictProps {
@@ -30,23 +35,29 @@ export function Conflict({ base, theirs, look, take, keep }: ConflictProps) {
       <IconAlertTriangle size={17} aria-hidden />
       <div>
         <strong>
-          {theirs.updatedBy} saved version {theirs.version} <Ago at={theirs.updatedAt} />, while you were changing
-          version {base.version}.
+          <Said
+            of="{updatedBy} saved version {version} {ago}, while you were changing version {mine}."
+            updatedBy={theirs.updatedBy}
+            version={theirs.version}
+            ago={<Ago at={theirs.updatedAt} />}
+            mine={base.version}
+          />
         </strong>
         <p>
-          What is different in it: {inWords(changes(base.graph, toGraph(theirs)))}. Your changes are still here and not
-          saved.
+          {t('What is different in it: {changes}. Your changes are still here and not saved.', {
+            changes: inWords(changes(base.graph, toGraph(theirs))),
+          })}
         </p>
       </div>
       <span className={css.choices}>
         <Button size="xs" variant="default" onClick={look}>
-          Look at version {theirs.version}
+          {t('Look at version {version}', { version: theirs.version })}
         </Button>
         <Button size="xs" variant="default" onClick={take}>
-          Take theirs
+          {t('Take theirs')}
         </Button>
         <Button size="xs" onClick={keep}>
-          Keep mine, as version {theirs.version + 1}
+          {t('Keep mine, as version {version}', { version: theirs.version + 1 })}
         </Button>
       </span>
     </div>
@@ -59,12 +70,12 @@ export function Deleted({ saveAgain }: { saveAgain: () => void }) {
     <div className={css.strip} data-tone="bad" role="alert">
       <IconAlertTriangle size={17} aria-hidden />
       <div>
-        <strong>This workflow is no longer saved.</strong>
-        <p>It was deleted, or was never here. What is on the canvas can be saved as a new one.</p>
+        <strong>{t('This workflow is no longer saved.')}</strong>
+        <p>{t('It was deleted, or was never here. What is on the canvas can be saved as a new one.')}</p>
       </div>
       <span className={css.choices}>
         <Button size="xs" onClick={saveAgain}>
-          Save as a new workflow
+          {t('Save as a new workflow')}
         </Button>
       </span>
     </div>
@@ -85,16 +96,21 @@ export function EarlierVersion({ workflow, graph, restore, back }: EarlierVersio
       <IconHistory size={17} aria-hidden />
       <div>
         <strong>
-          Version {workflow.version}, saved <Ago at={workflow.updatedAt} /> by {workflow.updatedBy}.
+          <Said
+            of="Version {version}, saved {ago} by {updatedBy}."
+            version={workflow.version}
+            ago={<Ago at={workflow.updatedAt} />}
+            updatedBy={workflow.updatedBy}
+          />
         </strong>
-        <p>Restoring it would change: {inWords(changes(graph, toGraph(workflow)))}.</p>
+        <p>{t('Restoring it would change: {value}.', { value: inWords(changes(graph, toGraph(workflow))) })}</p>
       </div>
       <span className={css.choices}>
         <Button size="xs" variant="default" onClick={back}>
-          Back to editing
+          {t('Back to editing')}
         </Button>
         <Button size="xs" onClick={restore}>
-          Restore it
+          {t('Restore it')}
         </Button>
       </span>
     </div>

@@ -6,6 +6,8 @@ import type { ListedVersion } from '../../api/types';
 import { ProblemNote } from '../../ui/Note';
 import { Ago } from '../../ui/Time';
 import css from './Editor.module.css';
+import { plural, t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 const SHOWN = 20;
 
@@ -28,13 +30,15 @@ export function Versions({ id, current, seen, look }: VersionsProps) {
   });
   if (id === undefined)
     return (
-      <p className={css.hint}>Nothing is saved yet. Every save makes a version that can be looked at and restored.</p>
+      <p className={css.hint}>
+        {t('Nothing is saved yet. Every save makes a version that can be looked at and restored.')}
+      </p>
     );
-  if (error) return <ProblemNote what="The versions could not be listed" error={error} />;
+  if (error) return <ProblemNote what={t('The versions could not be listed')} error={error} />;
   if (!data) return <Skeleton height={160} />;
   return (
     <>
-      <ol className={css.versions} aria-label="Versions, the newest first">
+      <ol className={css.versions} aria-label={t('Versions, the newest first')}>
         {data.versions.map(({ version, savedAt, savedBy, tasks }) => (
           <li key={version} data-chosen={version === (seen ?? current) || undefined}>
             <button
@@ -42,13 +46,11 @@ export function Versions({ id, current, seen, look }: VersionsProps) {
               aria-pressed={version === seen}
               onClick={() => look(version === current || version === seen ? undefined : version)}
             >
-              <strong>Version {version}</strong>
-              <span>
-                {tasks} {tasks === 1 ? 'task' : 'tasks'}
-              </span>
+              <strong>{t('Version {version}', { version })}</strong>
+              <span>{plural(tasks, '{n} task', '{n} tasks')}</span>
               <small>
-                <Ago at={savedAt} /> by {savedBy}
-                {version === current ? ' · on the canvas' : ''}
+                <Said of="{ago} by {savedBy}" ago={<Ago at={savedAt} />} savedBy={savedBy} />
+                {version === current ? ` · ${t('on the canvas')}` : ''}
               </small>
             </button>
           </li>
@@ -56,7 +58,7 @@ export function Versions({ id, current, seen, look }: VersionsProps) {
       </ol>
       {data.total > data.versions.length && limit < 100 ? (
         <Button size="xs" variant="default" onClick={() => setLimit(Math.min(100, limit + 40))}>
-          Show older
+          {t('Show older')}
         </Button>
       ) : null}
     </>

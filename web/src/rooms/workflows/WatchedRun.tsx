@@ -11,6 +11,8 @@ import { shownStatus, StatusPill } from '../../ui/Status';
 import { Countdown } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import css from './Editor.module.css';
+import { t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 interface WatchedRunProps {
   run: RunState;
@@ -22,7 +24,7 @@ interface WatchedRunProps {
 /** The run whose states the tasks show. */
 export function WatchedRun({ run, detail, version, close }: WatchedRunProps) {
   const { text, tone, until, reviewId } = runActivity(run, detail);
-  const stop = useAction('Cancelling', () => post(`/api/runs/${run.runId}/cancel`, { mode: 'now' }));
+  const stop = useAction(t('Cancelling'), () => post(`/api/runs/${run.runId}/cancel`, { mode: 'now' }));
   const done = run.tasks.filter((task) => task.status === 'COMPLETED' && !task.isManager).length;
   const ran = Number(detail.tags['workflowVersion'] ?? 0);
   return (
@@ -45,17 +47,21 @@ export function WatchedRun({ run, detail, version, close }: WatchedRunProps) {
           ) : null}
         </strong>
         <p>
-          Run <Link to={`/runs/${run.runId}/graph`}>{shortId(run.runId)}</Link> of version {ran || '?'}
-          {ran && version && ran !== version ? `; the canvas shows version ${version}` : ''} · {done} of{' '}
-          {run.tasks.filter((task) => !task.isManager).length} tasks ·{' '}
-          {count(run.totals.inputTokens + run.totals.outputTokens)} tokens
+          <Said
+            of={ran ? 'Run {link} of version {ran}' : 'Run {link} of what the canvas showed'}
+            link={<Link to={`/runs/${run.runId}/graph`}>{shortId(run.runId)}</Link>}
+            ran={ran}
+          />
+          {ran && version && ran !== version ? t('; the canvas shows version {version}', { version }) : ''} ·{' '}
+          {t('{done} of {all} tasks', { done, all: run.tasks.filter((task) => !task.isManager).length })} ·{' '}
+          {t('{value} tokens', { value: count(run.totals.inputTokens + run.totals.outputTokens) })}
         </p>
       </div>
       <span className={css.choices}>
         {reviewId ? <ReviewButton id={reviewId} size="xs" variant="light" /> : null}
         {run.endedAt ? null : (
           <Button size="xs" variant="default" loading={stop.isPending} onClick={() => stop.mutate()}>
-            Stop
+            {t('Stop')}
           </Button>
         )}
         <Button
@@ -65,10 +71,10 @@ export function WatchedRun({ run, detail, version, close }: WatchedRunProps) {
           variant="default"
           leftSection={<IconExternalLink size={14} />}
         >
-          Open the run
+          {t('Open the run')}
         </Button>
         <Button size="xs" variant="default" leftSection={<IconX size={14} />} onClick={close}>
-          Stop watching
+          {t('Stop watching')}
         </Button>
       </span>
     </div>

@@ -11,7 +11,10 @@ import { Card, Page } from '../../ui/Page';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import { ERASED } from './Dialogs';
+import { Drafts } from './Drafts';
 import css from './Workflows.module.css';
+import { plural, t } from '../../words/t';
+import { Said } from '../../words/Said';
 
 const PAGE_SIZE = 50;
 const QUIET_MS = 10_000;
@@ -32,17 +35,18 @@ export default function Workflows() {
   const last = Math.ceil((data?.total ?? 0) / PAGE_SIZE);
   return (
     <Page
-      title="Workflows"
+      title={t('Workflows')}
       actions={
         <Button component={Link} to="/workflows/new" leftSection={<IconPlus size={16} />} size="xs">
-          New workflow
+          {t('New workflow')}
         </Button>
       }
     >
-      {error ? <ProblemNote what="The workflows could not be listed" error={error} /> : null}
+      {error ? <ProblemNote what={t('The workflows could not be listed')} error={error} /> : null}
+      {page === 1 ? <Drafts names={new Map(data?.workflows.map(({ id, name }) => [id, name]))} /> : null}
       {data && data.workflows.length > 0 ? (
         <Card>
-          <ul className={css.list} aria-label="Saved workflows">
+          <ul className={css.list} aria-label={t('Saved workflows')}>
             {data.workflows.map((workflow) => (
               <Row key={workflow.id} workflow={workflow} />
             ))}
@@ -56,25 +60,23 @@ export default function Workflows() {
       ) : null}
       {!data && !error ? <Skeleton height={240} radius={10} /> : null}
       {last > 1 ? (
-        <nav className={css.pages} aria-label="Pages">
+        <nav className={css.pages} aria-label={t('Pages')}>
           <Button
             variant="default"
             size="xs"
             disabled={page <= 1}
             onClick={() => setParams({ page: String(page - 1) })}
           >
-            Newer
+            {t('Newer')}
           </Button>
-          <span>
-            Page {page} of {last}
-          </span>
+          <span>{t('Page {page} of {last}', { page, last })}</span>
           <Button
             variant="default"
             size="xs"
             disabled={page >= last}
             onClick={() => setParams({ page: String(page + 1) })}
           >
-            Older
+            {t('Older')}
           </Button>
         </nav>
       ) : null}
@@ -84,13 +86,13 @@ export default function Workflows() {
 
 function None() {
   return (
-    <Empty icon={IconSchema} title="No workflows yet">
+    <Empty icon={IconSchema} title={t('No workflows yet')}>
       <p>
-        A workflow is a graph of tasks that is kept, version by version, and run again and again. Draw one, or describe
-        it to the chat beside the canvas.
+        {t('A workflow is a graph of tasks that is kept, version by version, and run again and again.')}{' '}
+        {t('Draw one, or describe it to the chat beside the canvas.')}
       </p>
       <Button component={Link} to="/workflows/new" size="xs" mt={6}>
-        Draw a workflow
+        {t('Draw a workflow')}
       </Button>
     </Empty>
   );
@@ -99,7 +101,7 @@ function None() {
 function Row({ workflow }: { workflow: ListedWorkflow }) {
   const [deleting, setDeleting] = useState(false);
   const erase = useAction(
-    'Deleting',
+    t('Deleting'),
     () => remove(`/api/workflows/${workflow.id}`),
     () => setDeleting(false),
   );
@@ -115,33 +117,36 @@ function Row({ workflow }: { workflow: ListedWorkflow }) {
         {workflow.description ? <span className={css.about}>{workflow.description}</span> : null}
       </span>
       <span className={css.facts}>
+        <span>{plural(workflow.tasks, '{n} task', '{n} tasks')}</span>
+        <span>{t('version {version}', { version: workflow.version })}</span>
         <span>
-          {workflow.tasks} {workflow.tasks === 1 ? 'task' : 'tasks'}
-        </span>
-        <span>version {workflow.version}</span>
-        <span>
-          saved <Ago at={workflow.updatedAt} /> by {workflow.updatedBy}
+          <Said of="saved {ago} by {updatedBy}" ago={<Ago at={workflow.updatedAt} />} updatedBy={workflow.updatedBy} />
         </span>
       </span>
       <Menu>
         <Menu.Target>
-          <ActionIcon className={css.more} variant="subtle" color="gray" aria-label={`More about ${workflow.name}`}>
+          <ActionIcon
+            className={css.more}
+            variant="subtle"
+            color="gray"
+            aria-label={t('More about {name}', { name: workflow.name })}
+          >
             <IconDots size={16} />
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item component={Link} to={`/workflows/${workflow.id}`} leftSection={<IconPencil size={15} />}>
-            Open
+            {t('Open')}
           </Menu.Item>
           <Menu.Item
             component={Link}
             to={`/runs?${new URLSearchParams({ tag: `workflow:${workflow.id}` })}`}
             leftSection={<IconSchema size={15} />}
           >
-            Its runs
+            {t('Its runs')}
           </Menu.Item>
           <Menu.Item color="red" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>
-            Delete
+            {t('Delete')}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>

@@ -3,12 +3,14 @@
 import { type Edge as FlowEdge, MarkerType } from '@xyflow/react';
 import type { RunState } from '../../run/state';
 import { givenNames } from '../../workflow/convert';
-import { type Graph, titleOf } from '../../workflow/graph';
+import { type Graph, groupOf, titleOf } from '../../workflow/graph';
 import { links } from '../../workflow/place';
 import { lane } from '../../workflow/route';
-import { NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
+import { type Edge as LinkEdge, NODE_HEIGHT, NODE_WIDTH } from '../run/graph/layout';
 import type { CanvasActions } from './Canvas';
 import type { EdgeData } from './Edge';
+import { t } from '../../words/t';
+import { linkText } from '../../ui/flowWords';
 
 /** Tasks beyond which arrows are drawn straight: there is no way around so many. */
 const ROUTED_MAX = 100;
@@ -22,6 +24,26 @@ function laneOf({ tasks }: Graph, from: string, to: string): number | undefined 
   return lane(source.at, target.at, others, SIZE);
 }
 
+const COLOURS: Partial<Record<LinkEdge['kind'], string>> = {
+  reads: 'var(--ink-muted)',
+  again: 'var(--accent)',
+  decides: 'var(--second)',
+};
+
+/** Pixels above its tasks at which an arrow leads back to the next round. */
+const ABOVE = 6;
+
+/** The height of an arrow that leads back. */
+function aboveOf({ tasks }: Graph, from: string, to: string): number {
+  return Math.min(...tasks.filter(({ id }) => id === from || id === to).map(({ at }) => at.y)) - ABOVE;
+}
+
+/** The condition or the list that decides about a task, or about its group. */
+function conditionOf(graph: Graph, id: string): string {
+  const [task, group] = [graph.tasks.find((each) => each.id === id), groupOf(graph, id)];
+  return [task?.when, task?.forEach, group?.when, group?.forEach].find((text) => text?.trim()) ?? '';
+}
+
 export function drawnEdges(
   graph: Graph,
   actions: CanvasActions | undefined,
@@ -33,12 +55,13 @@ export function drawnEdges(
   const isLarge = graph.tasks.length > ROUTED_MAX;
   return links(graph).map(({ from, to, kind }) => {
     const flows = states.get(names[graph.tasks.findIndex(({ id }) => id === to)] ?? '') === 'RUNNING';
-    const color = flows ? 'var(--running)' : kind === 'reads' ? 'var(--ink-muted)' : 'var(--line-strong)';
+    const color = flows ? 'var(--running)' : (COLOURS[kind] ?? 'var(--line-strong)');
     return {
       id: `${prefix}${from}-${to}-${kind}`,
       type: 'link',
       source: prefix + from,
       target: prefix + to,
+      ariaLabel: linkText(titleOf(graph, from), titleOf(graph, to)),
       animated: flows,
       style: {
         stroke: color,
@@ -48,9 +71,10 @@ export function drawnEdges(
       },
       markerEnd: { type: MarkerType.ArrowClosed, color, width: 16, height: 16 },
       data: {
-        name: `${titleOf(graph, to)} from ${titleOf(graph, from)}`,
-        cut: kind === 'reads' && actions ? () => actions.disconnect(from, to) : undefined,
-        lane: isLarge ? undefined : laneOf(graph, from, to),
+        name: t('{task} from {task2}', { task: titleOf(graph, to), task2: titleOf(graph, from) }),
+        cut: (kind === 'reads' || kind === 'again') && actions ? () => actions.disconnect(from, to) : undefined,
+        lane: isLarge ? undefined : kind === 'again' ? aboveOf(graph, from, to) : laneOf(graph, from, to),
+        label: kind === 'decides' ? conditionOf(graph, to) : undefined,
       },
     };
   });

@@ -18,6 +18,7 @@ import type { CanvasActions } from './Canvas';
 import { focusTask } from './focus';
 import { useClipboard } from './useClipboard';
 import type { Point } from '../../ui/point';
+import { t } from '../../words/t';
 
 const STEP = 22;
 const SMALL_STEP = 4;
@@ -50,7 +51,7 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
   const addTask = useCallback(
     (reads: string[], at?: Point) => {
       const id = nextId(store.graph);
-      store.edit('add a task', (graph) => add(graph, { reads, at: at ?? freePlace(graph, reads) }));
+      store.edit(t('add a task'), (graph) => add(graph, { reads, at: at ?? freePlace(graph, reads) }));
       store.select([id]);
       setAdded(id);
       opened();
@@ -62,15 +63,19 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
       const reason = linkRefusal(store.graph, one, other);
       if (reason) notifications.show({ color: 'yellow', message: `${reason}.` });
       else
-        store.edit(`connect '${titleOf(store.graph, one)}' to '${titleOf(store.graph, other)}'`, (graph) =>
-          connect(graph, one, other),
+        store.edit(
+          t("connect '{task}' to '{task2}'", { task: titleOf(store.graph, one), task2: titleOf(store.graph, other) }),
+          (graph) => connect(graph, one, other),
         );
     },
     [store],
   );
   const removeTasks = useCallback(
     (ids: string[]) => {
-      const label = ids.length === 1 ? `remove '${titleOf(store.graph, ids[0] ?? '')}'` : `remove ${ids.length} tasks`;
+      const label =
+        ids.length === 1
+          ? t("remove '{task}'", { task: titleOf(store.graph, ids[0] ?? '') })
+          : t('remove {count} tasks', { count: ids.length });
       store.edit(label, (graph) => remove(graph, ids));
     },
     [store],
@@ -92,8 +97,8 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
         put(
           copies,
           copies.length === 1
-            ? `duplicate '${titleOf(store.graph, copies[0]?.id ?? '')}'`
-            : `duplicate ${copies.length} tasks`,
+            ? t("duplicate '{task}'", { task: titleOf(store.graph, copies[0]?.id ?? '') })
+            : t('duplicate {count} tasks', { count: copies.length }),
         );
     },
     [store, put],
@@ -125,7 +130,7 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
           .filter((task) => those.includes(task.id))
           .map((task) => [task.id, { x: task.at.x + by * arrow.x, y: task.at.y + by * arrow.y }] as const);
         store.edit(
-          `move '${titleOf(store.graph, id)}'`,
+          t("move '{task}'", { task: titleOf(store.graph, id) }),
           (graph) => move(graph, new Map(places)),
           `move.${those.join()}`,
         );
@@ -152,20 +157,30 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
       connect: join,
       moved: (places) =>
         store.edit(
-          places.size === 1 ? `move '${titleOf(store.graph, [...places.keys()][0] ?? '')}'` : 'move tasks',
+          places.size === 1
+            ? t("move '{task}'", { task: titleOf(store.graph, [...places.keys()][0] ?? '') })
+            : t('move tasks'),
           (graph) => move(graph, places),
         ),
       disconnect: (one, other) =>
-        store.edit(`disconnect '${titleOf(store.graph, one)}' from '${titleOf(store.graph, other)}'`, (graph) =>
-          disconnect(graph, one, other),
+        store.edit(
+          t("disconnect '{task}' from '{task2}'", {
+            task: titleOf(store.graph, one),
+            task2: titleOf(store.graph, other),
+          }),
+          (graph) => disconnect(graph, one, other),
         ),
       add: (at, reads) => addTask(reads, at),
+      chooseGroup: (name) => {
+        store.select(store.graph.groups.find((group) => group.name === name)?.tasks ?? []);
+        opened();
+      },
       clear: () => {
         link(undefined);
         store.select([]);
       },
     }),
-    [choose, pressed, join, store, addTask],
+    [choose, pressed, join, store, addTask, opened],
   );
   useClipboard(store, put);
   return {
@@ -176,6 +191,6 @@ export function useCanvasControls(store: EditorStore, opened: () => void): Canva
     link,
     removeTasks,
     duplicate,
-    tidy: () => store.edit('tidy up', arranged),
+    tidy: () => store.edit(t('tidy up'), arranged),
   };
 }

@@ -5,6 +5,7 @@ import type { Task } from '../../workflow/graph';
 import { below } from '../../workflow/place';
 import type { EditorStore } from '../../workflow/store';
 import { isText } from './focus';
+import { plural } from '../../words/t';
 
 /** Marks copied tasks on the clipboard. */
 const KIND = 'consort/tasks';
@@ -30,7 +31,7 @@ export function useClipboard(store: EditorStore, put: (tasks: readonly Task[], l
       const text = event.clipboardData?.getData('text/plain') ?? '';
       if (!text.startsWith(`{"kind":"${KIND}"`)) return;
       const { tasks } = JSON.parse(text) as { tasks: TaskDocument[] };
-      put(below(store.graph, toTasks(tasks)), `paste ${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}`);
+      put(below(store.graph, toTasks(tasks)), plural(tasks.length, 'paste {n} task', 'paste {n} tasks'));
       event.preventDefault();
     };
     document.addEventListener('copy', copied);

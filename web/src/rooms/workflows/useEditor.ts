@@ -14,16 +14,19 @@ import { type Address, useAddress, useLastThread, useVersion } from './useAddres
 import { type CanvasControls, useCanvasControls } from './useCanvasControls';
 import { type EditorThread, useEditorThread } from './useEditorThread';
 import { useIssues } from './useIssues';
+import type { KeptDraft } from './useKeptDraft';
 import type { Saving } from './useSaving';
 import { useWorkflowActions, type WorkflowActions } from './useWorkflowActions';
+import { t } from '../../words/t';
 
-export type Dialog = 'inputs' | 'keys' | 'delete';
+export type Dialog = 'inputs' | 'keys' | 'delete' | 'task';
 
 export interface EditorProps {
   id: string | undefined;
   store: EditorStore;
   editing: Editing;
   saving: Saving;
+  draft: KeptDraft;
 }
 
 /** An earlier version that is looked at instead of the one being edited. */
@@ -69,7 +72,7 @@ export function useEditor(): Editor {
   return editor;
 }
 
-export function useNewEditor({ id, store, editing, saving }: EditorProps): Editor {
+export function useNewEditor({ id, store, editing, saving, draft }: EditorProps): Editor {
   const graph = editing.history.present;
   const address = useAddress();
   const { set } = address;
@@ -94,9 +97,12 @@ export function useNewEditor({ id, store, editing, saving }: EditorProps): Edito
     const [first, ...more] = check(store.graph);
     if (!first) return void saving.save();
     show(first);
-    const others = more.length > 0 ? `, and mend ${more.length} more` : '';
-    const message = `${first.message}${others}. Only a workflow without mistakes can be saved.`;
-    notifications.show({ color: 'yellow', title: 'Not saved yet', message });
+    const others = more.length > 0 ? t(', and correct {count} more', { count: more.length }) : '';
+    const message = t(
+      '{message}{others}. The draft stays in this browser; only a workflow without mistakes becomes a version.',
+      { message: first.message, others },
+    );
+    notifications.show({ color: 'yellow', title: t('Kept as a draft'), message });
   };
   const run = (): void => {
     const first = issues[0];
@@ -109,6 +115,7 @@ export function useNewEditor({ id, store, editing, saving }: EditorProps): Edito
     store,
     editing,
     saving,
+    draft,
     graph,
     address,
     issues,

@@ -12,13 +12,14 @@ const PAUSE_MS = 400;
 
 /** The mistakes for which the server would refuse the graph. None while the server cannot be asked. */
 async function dryRunMistakes(graph: Graph): Promise<Mistake[]> {
-  const { tasks, inputs, options } = toDocument(graph);
+  const { tasks, inputs, options, groups } = toDocument(graph);
   const bare = tasks.map(({ position: _position, ...task }) => task);
   try {
     await post<Rehearsal>('/api/runs', {
       tasks: bare,
       dryRun: true,
       ...(inputs ? { inputs } : {}),
+      ...(groups ? { groups } : {}),
       ...(options ? { options } : {}),
     });
     return [];

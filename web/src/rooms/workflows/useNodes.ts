@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { conversationOf } from '../../run/instances';
 import { grouped } from '../../ui/grouped';
 import { givenNames } from '../../workflow/convert';
 import { titleOf } from '../../workflow/graph';
@@ -31,7 +32,7 @@ export function useNodes(
           isGhost: false,
           isLinking: linking === task.id,
           ran,
-          conversation: ran && run?.conversations.get(String(ran.index)),
+          conversation: ran && run && conversationOf(run, ran),
           actions,
         },
         dragged.get(task.id) ?? task.at,

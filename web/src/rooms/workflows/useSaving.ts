@@ -5,6 +5,7 @@ import { get, post, Problem, replace } from '../../api/client';
 import type { SavedWorkflow } from '../../api/types';
 import { toDocument } from '../../workflow/convert';
 import type { Editing, EditorStore } from '../../workflow/store';
+import { t } from '../../words/t';
 
 /** Time between two looks for a newer version. */
 const LOOK_MS = 4_000;
@@ -49,7 +50,12 @@ export function useSaving(
     if (!known) store.open(newest);
     else if (newest.version > known.version && !changed) {
       store.open(newest);
-      notifications.show({ message: `${newest.updatedBy} saved version ${newest.version}. It is on the canvas now.` });
+      notifications.show({
+        message: t('{updatedBy} saved version {version}. It is on the canvas now.', {
+          updatedBy: newest.updatedBy,
+          version: newest.version,
+        }),
+      });
     }
   }, [newest, store]);
   const saving = useMutation({
@@ -91,7 +97,7 @@ export function useSaving(
     isSaving: saving.isPending,
     save: () => saving.mutateAsync().catch(() => undefined),
     takeTheirs: () => {
-      if (newest) store.take(`take version ${newest.version}`, newest);
+      if (newest) store.take(t('take version {version}', { version: newest.version }), newest);
       saving.reset();
     },
     keepMine: () => {

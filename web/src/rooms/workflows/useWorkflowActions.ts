@@ -6,6 +6,7 @@ import { toDocument } from '../../workflow/convert';
 import type { EditorStore } from '../../workflow/store';
 import { changedSearch } from './useAddress';
 import type { Saving } from './useSaving';
+import { t } from '../../words/t';
 
 const NAME_MAX = 200;
 
@@ -15,11 +16,11 @@ export type WorkflowActions = ReturnType<typeof useWorkflowActions>;
 export function useWorkflowActions(id: string | undefined, store: EditorStore, saving: Saving) {
   const navigate = useNavigate();
   const start = useAction(
-    'Starting the run',
-    async (inputs: Record<string, string>) => {
+    t('Starting the run'),
+    async (inputs: Record<string, unknown>) => {
       const { base, isDirty } = store.snapshot();
       const saved = base === undefined || isDirty ? await saving.save() : { id };
-      if (!saved?.id) throw new Error('It could not be saved, and only what is saved is run. The page says why.');
+      if (!saved?.id) throw new Error(t('It could not be saved, and only what is saved is run. The page says why.'));
       const { runId } = await post<{ runId: string }>(`/api/workflows/${saved.id}/runs`, { inputs });
       return { runId, id: saved.id };
     },
@@ -33,16 +34,16 @@ export function useWorkflowActions(id: string | undefined, store: EditorStore, s
     void navigate(path);
   };
   const copy = useAction(
-    'Saving a copy',
+    t('Saving a copy'),
     () => {
       const document = toDocument(store.graph);
-      const name = `${document.name || 'Workflow'} (copy)`.slice(0, NAME_MAX);
+      const name = t('{name} (copy)', { name: document.name || t('Workflow') }).slice(0, NAME_MAX);
       return post<SavedWorkflow>('/api/workflows', { ...document, name });
     },
     (saved) => leave(`/workflows/${saved.id}`),
   );
   const erase = useAction(
-    'Deleting',
+    t('Deleting'),
     () => remove(`/api/workflows/${id}`),
     () => leave('/workflows'),
   );

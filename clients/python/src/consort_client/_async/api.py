@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from .._wire import segment
 from ..types import (
@@ -12,15 +12,23 @@ from ..types import (
     Answered,
     ApprovalRequest,
     Approvals,
+    Attachment,
+    BudgetRequest,
     CancelRequest,
     Capabilities,
+    ChatCompletion,
     Collection,
     CollectionRequest,
     Collections,
     Compacted,
+    CompletionRequest,
     Decided,
     DecisionRequest,
+    Deliveries,
+    Delivery,
+    Document,
     DocumentRequest,
+    Documents,
     Drained,
     Edits,
     Event,
@@ -28,9 +36,13 @@ from ..types import (
     Files,
     Forgotten,
     Frames,
+    GiveUpRequest,
+    GivenUp,
     Grants,
     Health,
     Hits,
+    HookAnswer,
+    HookBegun,
     InjectRequest,
     Injected,
     InvokeRequest,
@@ -38,17 +50,28 @@ from ..types import (
     Live,
     Me,
     Messages,
+    ModelList,
     ModelRequest,
     Network,
+    Nodes,
+    ProtectedResource,
+    Raised,
     Rehearsal,
     Remembered,
+    Response,
+    ResponseRequest,
     Reviews,
     RunDetail,
     RunRequest,
     Runs,
     Said,
     Say,
+    Schedule,
+    ScheduleChanges,
+    ScheduleRequest,
+    Schedules,
     Scopes,
+    SearchResults,
     Status,
     Steered,
     Stopped,
@@ -58,8 +81,10 @@ from ..types import (
     ThreadRequest,
     Threads,
     Trace,
+    Triggered,
     Turns,
     Versions,
+    Webhooks,
     Workflow,
     WorkflowDocument,
     WorkflowRun,
@@ -161,11 +186,37 @@ class AsyncApi:
         )
         return answer
 
+    async def give_up_call(
+        self,
+        id: str,
+        body: GiveUpRequest | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> GivenUp:
+        """Wait no longer for a model."""
+        answer: GivenUp = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/give-up",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
     async def inject_directive(self, id: str, body: InjectRequest, *, idempotency_key: str | None = None) -> Injected:
         """Say something to the agents of a run."""
         answer: Injected = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/inject",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def raise_budget(self, id: str, body: BudgetRequest, *, idempotency_key: str | None = None) -> Raised:
+        """Let a run use more."""
+        answer: Raised = await self._send(
+            "POST",
+            f"/api/runs/{segment(id)}/budget",
             body=body,
             headers={"Idempotency-Key": idempotency_key},
         )
@@ -369,6 +420,186 @@ class AsyncApi:
         answer: Turns = await self._send("GET", "/api/turns", query={"limit": limit, "offset": offset})
         return answer
 
+    async def create_attachment(self, body: str, *, idempotency_key: str | None = None) -> Attachment:
+        """Upload a file for messages and runs."""
+        answer: Attachment = await self._send(
+            "POST",
+            "/api/attachments",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def get_attachment(self, id: str) -> str:
+        """The bytes of an attachment."""
+        answer: str = await self._send("GET", f"/api/attachments/{segment(id)}", reads=str)
+        return answer
+
+    async def delete_attachment(self, id: str) -> None:
+        """Erase an attachment that nothing uses."""
+        answer: None = await self._send("DELETE", f"/api/attachments/{segment(id)}")
+        return answer
+
+    async def list_models(self) -> ModelList:
+        """What can be asked, as OpenAI lists models."""
+        answer: ModelList = await self._send("GET", "/v1/models")
+        return answer
+
+    async def create_chat_completion(
+        self,
+        body: CompletionRequest,
+        *,
+        idempotency_key: str | None = None,
+        traceparent: str | None = None,
+    ) -> ChatCompletion:
+        """Ask as OpenAI's chat completions do."""
+        answer: ChatCompletion = await self._send(
+            "POST",
+            "/v1/chat/completions",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "traceparent": traceparent},
+        )
+        return answer
+
+    async def create_response(
+        self,
+        body: ResponseRequest,
+        *,
+        idempotency_key: str | None = None,
+        traceparent: str | None = None,
+    ) -> Response:
+        """Ask as OpenAI's responses do."""
+        answer: Response = await self._send(
+            "POST",
+            "/v1/responses",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key, "traceparent": traceparent},
+        )
+        return answer
+
+    async def mcp(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any] | None:
+        """The Model Context Protocol."""
+        answer: dict[str, Any] | None = await self._send(
+            "POST",
+            "/mcp",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def protected_resource(self) -> ProtectedResource:
+        """What a client of /mcp must show."""
+        answer: ProtectedResource = await self._send("GET", "/.well-known/oauth-protected-resource")
+        return answer
+
+    async def protected_mcp(self) -> ProtectedResource:
+        """The same, at the path of the resource."""
+        answer: ProtectedResource = await self._send("GET", "/.well-known/oauth-protected-resource/mcp")
+        return answer
+
+    async def agent_card(self) -> dict[str, Any]:
+        """What this agent can do."""
+        answer: dict[str, Any] = await self._send("GET", "/.well-known/agent-card.json")
+        return answer
+
+    async def a2a(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """The A2A protocol."""
+        answer: dict[str, Any] = await self._send(
+            "POST",
+            "/a2a",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def a2a_send(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
+        """Send a message."""
+        answer: dict[str, Any] = await self._send(
+            "POST",
+            "/a2a/v1/message:send",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def a2a_stream(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> Any:
+        """Send a message, and follow its task."""
+        answer: Any = await self._send(
+            "POST",
+            "/a2a/v1/message:stream",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def a2a_tasks(self) -> dict[str, Any]:
+        """The caller's tasks."""
+        answer: dict[str, Any] = await self._send("GET", "/a2a/v1/tasks")
+        return answer
+
+    async def a2a_task(self, id: str) -> dict[str, Any]:
+        """A task; with `:subscribe` after its id, what happens to it."""
+        answer: dict[str, Any] = await self._send("GET", f"/a2a/v1/tasks/{segment(id)}")
+        return answer
+
+    async def a2a_act_on_task(
+        self,
+        id: str,
+        body: dict[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Cancel a task (`:cancel` after its id), or follow it (`:subscribe`)."""
+        answer: dict[str, Any] = await self._send(
+            "POST",
+            f"/a2a/v1/tasks/{segment(id)}",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def a2a_create_push(
+        self,
+        id: str,
+        body: dict[str, Any],
+        *,
+        idempotency_key: str | None = None,
+    ) -> dict[str, Any]:
+        """Name an address that is told of a task."""
+        answer: dict[str, Any] = await self._send(
+            "POST",
+            f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def a2a_pushes(self, id: str) -> dict[str, Any]:
+        """The addresses that are told of a task."""
+        answer: dict[str, Any] = await self._send("GET", f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs")
+        return answer
+
+    async def a2a_push(self, id: str, config: str) -> dict[str, Any]:
+        """An address that is told of a task."""
+        answer: dict[str, Any] = await self._send(
+            "GET",
+            f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs/{segment(config)}",
+        )
+        return answer
+
+    async def a2a_delete_push(self, id: str, config: str) -> dict[str, Any]:
+        """Tell an address no more."""
+        answer: dict[str, Any] = await self._send(
+            "DELETE",
+            f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs/{segment(config)}",
+        )
+        return answer
+
+    async def a2a_card(self) -> dict[str, Any]:
+        """What this agent can do for the caller."""
+        answer: dict[str, Any] = await self._send("GET", "/a2a/v1/extendedAgentCard")
+        return answer
+
     async def list_collections(self) -> Collections:
         """Collections of documents."""
         answer: Collections = await self._send("GET", "/api/collections")
@@ -394,22 +625,6 @@ class AsyncApi:
         answer: None = await self._send("DELETE", f"/api/collections/{segment(name)}")
         return answer
 
-    async def add_document(
-        self,
-        name: str,
-        body: DocumentRequest,
-        *,
-        idempotency_key: str | None = None,
-    ) -> AddedDocument:
-        """Add a document."""
-        answer: AddedDocument = await self._send(
-            "POST",
-            f"/api/collections/{segment(name)}/documents",
-            body=body,
-            headers={"Idempotency-Key": idempotency_key},
-        )
-        return answer
-
     async def search_collection(self, name: str, *, q: str, limit: int | None = None) -> Hits:
         """Find passages."""
         answer: Hits = await self._send(
@@ -417,6 +632,59 @@ class AsyncApi:
             f"/api/collections/{segment(name)}/search",
             query={"q": q, "limit": limit},
         )
+        return answer
+
+    async def list_documents(self, name: str) -> Documents:
+        """Documents of a collection."""
+        answer: Documents = await self._send("GET", f"/api/collections/{segment(name)}/documents")
+        return answer
+
+    async def add_document(
+        self,
+        name: str,
+        body: DocumentRequest,
+        *,
+        title: str | None = None,
+        idempotency_key: str | None = None,
+        content_disposition: str | None = None,
+    ) -> AddedDocument:
+        """Add a document."""
+        answer: AddedDocument = await self._send(
+            "POST",
+            f"/api/collections/{segment(name)}/documents",
+            body=body,
+            query={"title": title},
+            headers={"Idempotency-Key": idempotency_key, "Content-Disposition": content_disposition},
+        )
+        return answer
+
+    async def get_document(self, name: str, id: str) -> Document:
+        """A document with its text."""
+        answer: Document = await self._send("GET", f"/api/collections/{segment(name)}/documents/{segment(id)}")
+        return answer
+
+    async def replace_document(
+        self,
+        name: str,
+        id: str,
+        body: DocumentRequest,
+        *,
+        title: str | None = None,
+        content_disposition: str | None = None,
+    ) -> AddedDocument:
+        """Put a document in the place of another."""
+        answer: AddedDocument = await self._send(
+            "PUT",
+            f"/api/collections/{segment(name)}/documents/{segment(id)}",
+            body=body,
+            query={"title": title},
+            headers={"Content-Disposition": content_disposition},
+        )
+        return answer
+
+    async def delete_document(self, name: str, id: str) -> None:
+        """Erase a document."""
+        answer: None = await self._send("DELETE", f"/api/collections/{segment(name)}/documents/{segment(id)}")
         return answer
 
     async def invoke_tool(
@@ -511,6 +779,11 @@ class AsyncApi:
         answer: str = await self._send("GET", "/api/workspace/file", query={"path": path}, reads=str)
         return answer
 
+    async def search(self, *, q: str, limit: int | None = None) -> SearchResults:
+        """Find runs, threads, workflows and documents."""
+        answer: SearchResults = await self._send("GET", "/api/search", query={"q": q, "limit": limit})
+        return answer
+
     async def status(self) -> Status:
         """How the server is."""
         answer: Status = await self._send("GET", "/api/status")
@@ -539,6 +812,11 @@ class AsyncApi:
     async def compact(self, *, idempotency_key: str | None = None) -> Compacted:
         """Remove every byte of what was deleted from the disk."""
         answer: Compacted = await self._send("POST", "/api/admin/compact", headers={"Idempotency-Key": idempotency_key})
+        return answer
+
+    async def cluster(self) -> Nodes:
+        """The nodes that share this server's store."""
+        answer: Nodes = await self._send("GET", "/api/cluster")
         return answer
 
     async def metrics(self) -> str:
@@ -620,5 +898,102 @@ class AsyncApi:
             f"/api/workflows/{segment(id)}/runs",
             body=body,
             headers={"Idempotency-Key": idempotency_key, "Prefer": prefer, "traceparent": traceparent},
+        )
+        return answer
+
+    async def list_schedules(self) -> Schedules:
+        """Schedules."""
+        answer: Schedules = await self._send("GET", "/api/schedules")
+        return answer
+
+    async def create_schedule(self, body: ScheduleRequest, *, idempotency_key: str | None = None) -> Schedule:
+        """Make a schedule."""
+        answer: Schedule = await self._send(
+            "POST",
+            "/api/schedules",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def get_schedule(self, name: str) -> Schedule:
+        """A schedule."""
+        answer: Schedule = await self._send("GET", f"/api/schedules/{segment(name)}")
+        return answer
+
+    async def change_schedule(self, name: str, body: ScheduleChanges) -> Schedule:
+        """Change a schedule."""
+        answer: Schedule = await self._send("PATCH", f"/api/schedules/{segment(name)}", body=body)
+        return answer
+
+    async def delete_schedule(self, name: str) -> None:
+        """Erase a schedule."""
+        answer: None = await self._send("DELETE", f"/api/schedules/{segment(name)}")
+        return answer
+
+    async def pause_schedule(self, name: str, *, idempotency_key: str | None = None) -> Schedule:
+        """Begin nothing until it is resumed."""
+        answer: Schedule = await self._send(
+            "POST",
+            f"/api/schedules/{segment(name)}/pause",
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def resume_schedule(self, name: str, *, idempotency_key: str | None = None) -> Schedule:
+        """Go on with a paused schedule."""
+        answer: Schedule = await self._send(
+            "POST",
+            f"/api/schedules/{segment(name)}/resume",
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def trigger_schedule(self, name: str, *, idempotency_key: str | None = None) -> Triggered:
+        """Begin a run at once."""
+        answer: Triggered = await self._send(
+            "POST",
+            f"/api/schedules/{segment(name)}/trigger",
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def list_webhooks(self) -> Webhooks:
+        """The programs that are told of runs."""
+        answer: Webhooks = await self._send("GET", "/api/webhooks")
+        return answer
+
+    async def list_deliveries(
+        self,
+        name: str,
+        *,
+        limit: int | None = None,
+        offset: int | None = None,
+        status: Literal['pending', 'delivered', 'dead'] | None = None,
+    ) -> Deliveries:
+        """What a webhook was told."""
+        answer: Deliveries = await self._send(
+            "GET",
+            f"/api/webhooks/{segment(name)}/deliveries",
+            query={"limit": limit, "offset": offset, "status": status},
+        )
+        return answer
+
+    async def redeliver(self, id: str, *, idempotency_key: str | None = None) -> Delivery:
+        """Send a message again, with the same id and body."""
+        answer: Delivery = await self._send(
+            "POST",
+            f"/api/deliveries/{segment(id)}/redeliver",
+            headers={"Idempotency-Key": idempotency_key},
+        )
+        return answer
+
+    async def receive_hook(self, name: str, body: Any, *, idempotency_key: str | None = None) -> HookAnswer | HookBegun:
+        """Begin a run by a configured hook."""
+        answer: HookAnswer | HookBegun = await self._send(
+            "POST",
+            f"/hooks/{segment(name)}",
+            body=body,
+            headers={"Idempotency-Key": idempotency_key},
         )
         return answer

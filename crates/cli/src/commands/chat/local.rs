@@ -8,13 +8,13 @@ use consort_chat::Chats;
 use consort_tools::mcp::Servers;
 
 use super::Session;
-use crate::assemble::{self, Store, Surroundings};
+use crate::assemble::{self, Known, Store, Surroundings};
 use crate::commands::call::wrong;
 use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::screen::Look;
-use crate::talk::place::Place;
+use crate::talk::place::ChatHost;
 
 /// The delay between tokens of the demo model without a terminal.
 const PACE: Duration = Duration::from_millis(3);
@@ -24,25 +24,22 @@ const PACE_WATCHED: Duration = Duration::from_millis(15);
 /// Runs the conversation in this process.
 pub(super) async fn talk(
     session: Session,
-    file: Option<&Path>,
+    (mut config, file): (Config, Option<&Path>),
     env: &Env<'_>,
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
-    let mut config = match Config::find(file, env) {
-        Ok(config) => config,
-        Err(mistakes) => return wrong(output, &mistakes.to_string()),
-    };
     // The other servers are not used by a conversation, so they are not started.
     config.mcp.retain(|server| config.chat.mcp.contains(&server.name));
-    if Config::file(file).is_none() && session.look != Look::Frames {
+    if Config::file(file).is_none() {
         let folder = config.store.display();
-        writeln!(output.err, "No {FILE_NAME} here: this is the built-in demo, offline. It is kept in {folder}.")?;
+        let told = format!("No {FILE_NAME} here: this is the built-in demo, offline. It is kept in {folder}.");
+        session.note(&told, output.err)?;
     }
     let pace = if matches!(session.look, Look::Block(_)) { PACE_WATCHED } else { PACE };
     let (chats, servers) = match parts(&config, env, pace) {
         Ok(parts) => parts,
         Err(error @ assemble::Error::Store { .. }) => {
-            return Err(error).context("nothing can be kept (if a server keeps it, talk to that with --url)");
+            return Err(error).context(assemble::NOT_KEPT);
         }
         Err(error) => return wrong(output, &error.to_string()),
     };
@@ -51,7 +48,7 @@ pub(super) async fn talk(
         writeln!(output.err, "{warning}")?;
     }
     let engine = chats.engine().clone();
-    let exit = session.talk(Place::Here(chats, engine.clone()), output).await;
+    let exit = session.talk(ChatHost::Here(chats, engine.clone()), "", output).await;
     engine.stop().await;
     servers.stop().await;
     exit
@@ -60,5 +57,5 @@ pub(super) async fn talk(
 fn parts(config: &Config, env: &Env<'_>, pace: Duration) -> Result<(Chats, Servers), assemble::Error> {
     let (servers, tools) = assemble::connect(config, env, assemble::tools(config)?)?;
     let store = Store::Folder(config.store.clone());
-    Ok((assemble::chats(config, &store, &Surroundings { tools, pace })?, servers))
+    Ok((assemble::chats(config, &store, &Surroundings { tools, pace, known: Known::Unknown })?, servers))
 }

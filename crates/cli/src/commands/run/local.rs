@@ -10,7 +10,7 @@ use consort_tools::Toolbox;
 
 use super::shown::Shown;
 use super::{Args, request, wrong};
-use crate::assemble::{self, Store, Surroundings};
+use crate::assemble::{self, Known, Store, Surroundings};
 use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
@@ -19,6 +19,7 @@ use crate::show::words::counted;
 use crate::terminal::{Person, Terminal};
 use crate::watch::ending::{Kept, ending};
 use crate::watch::{CtrlC, Host, Watch, Watched, interrupts};
+use crate::workers;
 
 /// The delay between tokens of the demo model without a terminal.
 const PACE: Duration = Duration::from_millis(3);
@@ -26,18 +27,19 @@ const PACE: Duration = Duration::from_millis(3);
 const PACE_WATCHED: Duration = Duration::from_millis(25);
 
 /// Executes the run in this process.
-pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
-    let config = match Config::find(args.config.as_deref(), env) {
-        Ok(config) => config,
-        Err(mistakes) => return wrong(output, &[mistakes.to_string()]),
-    };
-    let tools = match assemble::tools(&config) {
+pub(super) fn run(
+    args: &Args,
+    config: &Config,
+    (env, terminal): (&Env<'_>, &Terminal),
+    output: Output<'_>,
+) -> anyhow::Result<Exit> {
+    let tools = match assemble::tools(config) {
         Ok(tools) => tools,
         Err(error) => return wrong(output, &[error.to_string()]),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = workers::start()?;
     let entered = runtime.enter();
-    let (servers, tools) = match assemble::connect(&config, env, tools) {
+    let (servers, tools) = match assemble::connect(config, env, tools) {
         Ok(connected) => connected,
         Err(error) => return wrong(output, &[error.to_string()]),
     };
@@ -46,7 +48,7 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     for warning in assemble::warnings(&servers) {
         writeln!(output.err, "{warning}")?;
     }
-    let compiled = match plan(args, &config, &tools) {
+    let compiled = match plan(args, config, &tools) {
         Ok(compiled) => compiled,
         Err(mistakes) => return wrong(output, &mistakes),
     };
@@ -62,19 +64,19 @@ pub(super) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     }
     let look = terminal.look;
     let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-    let surroundings = Surroundings { tools, pace };
+    let surroundings = Surroundings { tools, pace, known: Known::Unknown };
     let entered = runtime.enter();
     let place = match args.serve {
-        None => assemble::engine(&config, &compiled, &store, &surroundings).map(|engine| (engine, None)),
-        Some(port) => Shown::at(port, &config, &store, &surroundings).map(|shown| (shown.engine(), Some(shown))),
+        None => assemble::engine(config, &compiled, &store, &surroundings).map(|engine| (engine, None)),
+        Some(port) => Shown::at(port, config, &store, &surroundings).map(|shown| (shown.engine(), Some(shown))),
     };
     drop(entered);
     let (engine, shown) = match place {
         Ok(place) => place,
-        Err(error @ assemble::Error::Refused(_)) => {
+        Err(error @ (assemble::Error::Refused(_) | assemble::Error::Shared)) => {
             return wrong(output, &[error.to_string()]);
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(anyhow::Error::new(error).context(assemble::NOT_KEPT)),
     };
     let keep = config.server.max_retained_completed_runs;
     let exit =

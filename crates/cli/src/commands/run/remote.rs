@@ -5,13 +5,14 @@ use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::{Args, request, wrong};
-use crate::client::{Call, Client, Failure, Target};
+use crate::client::{Call, Client, Failure, Target, Upload};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::Record;
 use crate::show::screen::Look;
 use crate::show::words::{counted, one_line};
+use crate::talk::files;
 use crate::terminal::Terminal;
 use crate::watch::{CtrlC, interrupts, watch_there};
 
@@ -30,32 +31,62 @@ pub(super) fn run(
         Ok(body) => body,
         Err(mistakes) => return wrong(output, &mistakes),
     };
+    let uploads: Result<Vec<Upload>, String> = args.attach.iter().map(|file| files::upload(file)).collect();
+    let uploads = match uploads {
+        Ok(uploads) => uploads,
+        Err(mistake) => return wrong(output, &[mistake]),
+    };
+    let submitted = async |client: &Client| {
+        let body = attached(client, body, uploads).await?;
+        submit(client, body, &args.input).await
+    };
+    follow(&client, submitted, terminal, output)
+}
+
+/// Uploads files, and names them in the request beside those it has.
+async fn attached(client: &Client, mut body: Value, uploads: Vec<Upload>) -> Result<Value, Failure> {
+    for upload in uploads {
+        let made = client.read(&client.send(&Call::post_file(&["attachments"], upload)).await?)?;
+        let id = made.get("id").cloned().unwrap_or_default();
+        let Some(fields) = body.as_object_mut() else { continue };
+        if let Value::Array(ids) = fields.entry("attachments").or_insert_with(|| Value::Array(Vec::new())) {
+            ids.push(id);
+        }
+    }
+    Ok(body)
+}
+
+/// Begins a run by a request, then shows and steers it.
+pub(crate) fn follow(
+    client: &Client,
+    submit: impl AsyncFnOnce(&Client) -> Result<Said, Failure>,
+    terminal: &Terminal,
+    output: Output<'_>,
+) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let exit = runtime.block_on(work(&client, Request { body, typed: &args.input }, terminal, output));
+    let exit = runtime.block_on(work(client, submit, terminal, output));
     // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
     exit
 }
 
-/// The request to the server.
-struct Request<'a> {
-    body: Value,
-    /// The inputs of the command line.
-    typed: &'a [(String, String)],
-}
-
 /// The server's response to a request.
-enum Said {
+pub(crate) enum Said {
     /// It was accepted; this is the response.
     Yes(String),
     /// It has mistakes.
     No(Vec<String>),
 }
 
-async fn work(client: &Client, request: Request<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
+async fn work(
+    client: &Client,
+    submit: impl AsyncFnOnce(&Client) -> Result<Said, Failure>,
+    terminal: &Terminal,
+    output: Output<'_>,
+) -> anyhow::Result<Exit> {
     let mut pressed = interrupts();
     let said = tokio::select! {
-        said = submit(client, request) => said?,
+        said = submit(client) => said?,
         Some(()) = pressed.next() => {
             writeln!(output.err, "Left before {} answered; it may have taken the run all the same.", client.url())?;
             return Ok(Exit::Interrupted);
@@ -75,12 +106,17 @@ async fn work(client: &Client, request: Request<'_>, terminal: &Terminal, output
     watch_there((client, run), terminal, (pressed, CtrlC::Stops), output).await
 }
 
-async fn submit(client: &Client, Request { body, typed }: Request<'_>) -> Result<Said, Failure> {
+async fn submit(client: &Client, body: Value, typed: &[(String, Value)]) -> Result<Said, Failure> {
     let mistakes = unknown(client, &body, typed).await?;
     if !mistakes.is_empty() {
         return Ok(Said::No(mistakes));
     }
-    match client.send(&Call::post(&["runs"], body)).await {
+    begin(client, &Call::post(&["runs"], body)).await
+}
+
+/// Sends a request that begins a run.
+pub(crate) async fn begin(client: &Client, call: &Call) -> Result<Said, Failure> {
+    match client.send(call).await {
         Ok(answer) => Ok(Said::Yes(answer)),
         // The same mistakes have the same exit status as in a run without a server.
         Err(Failure::Refused { status, message, code, .. }) if status == StatusCode::BAD_REQUEST => {
@@ -92,7 +128,7 @@ async fn submit(client: &Client, Request { body, typed }: Request<'_>) -> Result
 
 /// Returns inputs of the command line that no task of the server's ensemble uses. A
 /// request with tasks of its own is checked by the server.
-async fn unknown(client: &Client, body: &Value, typed: &[(String, String)]) -> Result<Vec<String>, Failure> {
+async fn unknown(client: &Client, body: &Value, typed: &[(String, Value)]) -> Result<Vec<String>, Failure> {
     let has_own = ["tasks", "taskOverrides"].iter().any(|name| body.get(name).is_some());
     if typed.is_empty() || has_own {
         return Ok(Vec::new());

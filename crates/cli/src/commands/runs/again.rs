@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use crate::client::{Call, Target};
-use crate::commands::call::{Told, call, wrong};
-use crate::commands::{extend, json_file, pair};
+use crate::commands::call::{Printed, call, wrong};
+use crate::commands::{extend, input, json_file};
 use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -40,15 +40,15 @@ pub(crate) struct Fork {
     edits: Edits,
 }
 
-/// What is to be different.
+/// The changes for the new run.
 #[derive(Debug, clap::Args)]
 struct Edits {
     /// The model that answers in the new run
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// Another value for a {variable}; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
-    input: Vec<(String, String)>,
+    #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
+    input: Vec<(String, Value)>,
     /// Edits as JSON, such as `taskOverrides`; what is typed comes on top
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -89,11 +89,11 @@ impl Edits {
 }
 
 /// Returns the text about the new run.
-pub(super) fn told(answer: Record<'_>, _: &Page) -> Told {
+pub(super) fn told(answer: Record<'_>, _: &Page) -> Printed {
     let origin = match (answer.line("retryOf"), answer.line("forkedFrom/runId"), answer.count("forkedFrom/seq")) {
         (_, from, Some(seq)) => format!(", from event {seq} of {from}"),
         (of, _, None) if !of.is_empty() => format!(", again what {of} did not finish"),
         _ => String::new(),
     };
-    Told::line(format!("{}: {}{origin}", answer.line("runId"), answer.line("status").to_lowercase()))
+    Printed::line(format!("{}: {}{origin}", answer.line("runId"), answer.line("status").to_lowercase()))
 }

@@ -3,16 +3,16 @@
 use clap::ValueEnum;
 
 use crate::client::Call;
-use crate::commands::call::Told;
+use crate::commands::call::Printed;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 use crate::show::words::{ago, counted, dollars, grouped, span};
 
-/// What was typed.
+/// The arguments, as typed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  consort runs list --status failed --tag team=green --limit 10")]
 pub(crate) struct Args {
-    /// Only runs that stand here
+    /// Only runs with this status
     #[arg(long, value_enum, ignore_case = true)]
     status: Option<Status>,
     /// Only runs with this label; may be repeated, all must match
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     offset: Option<u64>,
 }
 
-/// Where a run can stand.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Status {
     Accepted,
@@ -61,7 +61,7 @@ impl Args {
     }
 
     /// Returns the response in words.
-    pub(super) fn told(&self, answer: Record<'_>, page: &Page) -> Told {
+    pub(super) fn told(&self, answer: Record<'_>, page: &Page) -> Printed {
         let shown = answer.list("runs").count() as u64;
         let total = answer.count("total").unwrap_or(shown);
         let passed = self.offset.unwrap_or_default();
@@ -74,13 +74,13 @@ impl Args {
             _ => String::new(),
         };
         let out = if shown == 0 { String::new() } else { table(answer, page).text(page.room) };
-        Told { err: more, ..Told::out(out) }
+        Printed { err: more, ..Printed::out(out) }
     }
 }
 
 fn table(answer: Record<'_>, page: &Page) -> Table {
     let mut table = Table::new(&[
-        ("RUN", Column::Name),
+        ("RUN", Column::Id),
         ("STATUS", Column::Name),
         ("TASKS", Column::Amount),
         ("STARTED", Column::Amount),
@@ -108,7 +108,7 @@ fn table(answer: Record<'_>, page: &Page) -> Table {
 }
 
 /// Returns the status of a run in one word.
-pub(super) fn standing(run: Record<'_>) -> String {
+pub(crate) fn standing(run: Record<'_>) -> String {
     let status = run.line("status").to_lowercase();
     match status.as_str() {
         "accepted" | "running" if run.has("cancelRequested") => "stopping".to_owned(),
@@ -119,8 +119,9 @@ pub(super) fn standing(run: Record<'_>) -> String {
 }
 
 /// Returns the activity of a run, the event it waits for, or the reason why it failed.
-fn doing(run: Record<'_>) -> String {
-    let (task, waits) = (run.line("currentTask/name"), waits(run));
+pub(crate) fn doing(run: Record<'_>) -> String {
+    let task = run.line("currentTask/name");
+    let waits = waits(run);
     match (task.as_str(), waits) {
         ("", None) if run.has("truncated") => "an output was cut at the output limit".to_owned(),
         ("", None) => run.line("error"),
@@ -143,7 +144,8 @@ pub(super) fn waits(run: Record<'_>) -> Option<String> {
         ("storage", _) => "waits for room on the disk",
         (other, _) => return Some(format!("waits for a {other}")),
     };
-    Some(words.to_owned())
+    let reason = Some(run.line("waitingReason")).filter(|reason| !reason.is_empty());
+    Some(reason.map_or_else(|| words.to_owned(), |reason| format!("{words}: {reason}")))
 }
 
 #[cfg(test)]
@@ -151,6 +153,39 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::show::words::width;
+
+    #[test]
+    fn the_list_fits_at_forty_eighty_and_a_hundred_and_twenty_columns() {
+        let run = |id: &str, status: &str, task: &str| {
+            json!({ "runId": id, "status": status, "taskCount": 3,
+                "completedTasks": 1, "startedAt": "2026-03-15T10:29:48.000Z", "durationMs": 64_000, "totalTokens": 1204,
+                "tags": { "team": "green", "season": "winter" }, "waitingFor": "review", "currentTask": { "name": task } })
+        };
+        let answer = json!({ "total": 2, "runs": [run("run-01a1ddf8e15f715ab80c8f3a822a1fe3", "RUNNING", "writer"), run("run-01a1de2d4b4d71f8ada35d1701b0e19c", "COMPLETED", "蜂の巣")] });
+        let args = Args { status: None, tag: Vec::new(), limit: None, offset: None };
+        for (columns, expected) in [(40, FORTY), (80, EIGHTY), (120, WIDE)] {
+            let told = args.told(Record(&answer), &Page { now: 1_773_570_600_000, room: Some(columns) });
+            assert_eq!(told.out, expected, "{columns} columns");
+            assert!(told.out.lines().all(|line| width(line) <= columns), "{columns} columns");
+        }
+    }
+
+    const FORTY: &str = "\
+RUN                   STATUS     NOW
+run-01a1ddf8e15f715a  running    writer…
+run-01a1de2d4b4d71f8  completed  蜂の巣…
+";
+    const EIGHTY: &str = "\
+RUN                   STATUS     TASKS  STARTED    TOOK  TOKENS  TAGS     NOW
+run-01a1ddf8e15f715a  running      1/3  12s ago  1m 04s   1,204  team=g…  write…
+run-01a1de2d4b4d71f8  completed    1/3  12s ago  1m 04s   1,204  team=g…  蜂の…
+";
+    const WIDE: &str = "\
+RUN                                   STATUS     TASKS  STARTED    TOOK  TOKENS  TAGS                 NOW
+run-01a1ddf8e15f715ab80c8f3a822a1fe3  running      1/3  12s ago  1m 04s   1,204  team=green season=…  writer: waits for…
+run-01a1de2d4b4d71f8ada35d1701b0e19c  completed    1/3  12s ago  1m 04s   1,204  team=green season=…  蜂の巣: waits for…
+";
 
     #[test]
     fn a_list_says_where_each_run_stands_and_what_it_does() {

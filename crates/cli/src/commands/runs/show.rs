@@ -1,21 +1,21 @@
 //! `consort runs show`: the details of one run that people ask for first.
 
 use super::list::{standing, waits};
-use crate::commands::call::Told;
+use crate::commands::call::Printed;
 use crate::commands::reviews;
 use crate::show::record::{Page, Record};
 use crate::show::table::{Column, Table};
 use crate::show::words::{ago, counted, dollars, grouped, span};
 
 /// Returns the response in words: a head, the tasks, open reviews, the output.
-pub(super) fn told(run: Record<'_>, page: &Page) -> Told {
+pub(super) fn told(run: Record<'_>, page: &Page) -> Printed {
     let mut parts = vec![head(run, page), tasks(run, page)];
     parts.extend(run.list("pendingReviews").map(|review| reviews::paragraph(review, page)));
     parts.extend(run.list("tasks").filter(|task| task.has("output")).map(output));
     parts.extend(run.list("tasks").filter(|task| task.has("partialOutput")).map(partial));
     parts
         .extend(Some(run.line("error")).filter(|error| !error.is_empty()).map(|error| format!("It failed: {error}\n")));
-    Told::out(parts.join("\n"))
+    Printed::out(parts.join("\n"))
 }
 
 fn head(run: Record<'_>, page: &Page) -> String {

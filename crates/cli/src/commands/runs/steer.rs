@@ -5,10 +5,10 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use crate::client::Call;
-use crate::commands::call::Told;
+use crate::commands::call::Printed;
 use crate::show::record::{Page, Record};
 
-/// How soon a run stops.
+/// The point at which a cancelled run stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// When the tasks under way are done
@@ -33,7 +33,7 @@ impl Mode {
     }
 }
 
-/// Which words come first.
+/// The priority of a directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Priority {
     Low,
@@ -51,21 +51,21 @@ impl Priority {
     }
 }
 
-/// Something the agents of a run are told.
+/// A directive to the agents of a run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  consort runs inject run-1a2b \"Name your sources\" --target writer --ttl 10m")]
 pub(crate) struct Words {
     /// The run
     run: String,
-    /// What they are told
+    /// The message for the agents
     text: String,
     /// Only the task or the agent of this name; default: all
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
-    /// What is read first when there is more than one
+    /// The priority; a higher one is read first
     #[arg(long, value_enum, ignore_case = true)]
     priority: Option<Priority>,
-    /// How long it holds, such as 10m or PT10M; default: as long as the run
+    /// The time for which it holds, such as 10m or PT10M; default: as long as the run
     #[arg(long, value_name = "SPAN")]
     ttl: Option<SignedDuration>,
 }
@@ -87,28 +87,41 @@ pub(super) fn model(run: &str, model: &str) -> Call {
     Call::post(&["runs", run, "model"], json!({ "model": model }))
 }
 
+/// Returns the request to give up the model calls of a run, or of one task.
+pub(super) fn give_up(run: &str, task: Option<&str>) -> Call {
+    Call::post(&["runs", run, "give-up"], json!({ "task": task }))
+}
+
+/// Returns the text about the calls that were given up.
+pub(super) fn given_up(answer: Record<'_>, _: &Page) -> Printed {
+    let calls = answer.count("calls").unwrap_or(0);
+    let plural = if calls == 1 { "" } else { "s" };
+    Printed::line(format!("{}: gave up {calls} model call{plural}", answer.line("runId")))
+}
+
 /// Returns the text about the status of a run.
-pub(super) fn status(answer: Record<'_>, _: &Page) -> Told {
-    Told::line(format!("{}: {}", answer.line("runId"), answer.line("status").to_lowercase()))
+pub(super) fn status(answer: Record<'_>, _: &Page) -> Printed {
+    Printed::line(format!("{}: {}", answer.line("runId"), answer.line("status").to_lowercase()))
 }
 
 /// Returns the text about the new model.
-pub(super) fn switched(answer: Record<'_>, _: &Page) -> Told {
-    let (run, model) = (answer.line("runId"), answer.line("model"));
+pub(super) fn switched(answer: Record<'_>, _: &Page) -> Printed {
+    let run = answer.line("runId");
+    let model = answer.line("model");
     let before = Some(answer.line("previousModel")).filter(|before| !before.is_empty() && *before != model);
     let before = before.map(|before| format!(" instead of {before}")).unwrap_or_default();
-    Told::line(format!("{run}: asks {model}{before} from now on"))
+    Printed::line(format!("{run}: asks {model}{before} from now on"))
 }
 
 /// Returns the text about an accepted directive.
-pub(super) fn injected(answer: Record<'_>, _: &Page) -> Told {
-    Told::line(format!("{}: read at the next step", answer.line("directiveId")))
+pub(super) fn injected(answer: Record<'_>, _: &Page) -> Printed {
+    Printed::line(format!("{}: read at the next step", answer.line("directiveId")))
 }
 
 /// Returns the text about a run that was erased, or that is stopped first.
-pub(super) fn removed(run: &str, answer: Record<'_>) -> Told {
+pub(super) fn removed(run: &str, answer: Record<'_>) -> Printed {
     match answer.text("status") {
-        "" => Told::line(format!("{run}: erased")),
-        _ => Told::line(format!("{run}: had not ended, so it is stopped now; once it has ended, rm erases it")),
+        "" => Printed::line(format!("{run}: erased")),
+        _ => Printed::line(format!("{run}: had not ended, so it is stopped now; once it has ended, rm erases it")),
     }
 }

@@ -1,6 +1,7 @@
 //! `consort runs watch`: a run on a server, shown as it is to the one who started it.
 
 use crate::client::Target;
+use crate::client::ids::Kind;
 use crate::commands::call::wrong;
 use crate::config::Env;
 use crate::exit::Exit;
@@ -23,7 +24,8 @@ pub(super) fn run(
     let look = if target.json { Look::Frames } else { terminal.look };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        let run = client.whole_id(Kind::Run, run).await?;
         let keys = (interrupts(), CtrlC::Leaves);
-        watch_there((&client, run), &Terminal { look, person: None }, keys, output).await
+        watch_there((&client, &run), &Terminal { look, person: None }, keys, output).await
     })
 }

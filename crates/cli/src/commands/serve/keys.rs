@@ -8,20 +8,25 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use consort_server::access::{Access, Key, Reach};
+use consort_server::oidc::Issuer;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::assemble;
 use crate::config::{self, Config, Env};
 use crate::terminal::Home;
 
 /// Returns the access rules of the configuration.
-pub(super) fn access(server: &config::Server) -> Access {
+pub(super) fn access(server: &config::Server) -> Result<Access, assemble::Error> {
     let named = if server.host == "localhost" { Reach::Loopback } else { Reach::Network };
-    Access {
+    let issuer = server.oidc.clone().map(Issuer::new).transpose();
+    let issuer = issuer.map_err(|error| assemble::Error::Client(error.to_string()))?;
+    Ok(Access {
         reach: server.host.trim_matches(['[', ']']).parse::<IpAddr>().map_or(named, Reach::of),
         origins: server.allowed_origins.clone(),
         keys: server.api_keys.clone(),
-    }
+        issuer,
+    })
 }
 
 /// Reads the keys again at each SIGHUP; everything else stays as it was, and so do the

@@ -19,13 +19,13 @@ use crate::output::Reader;
 use crate::show::drawing::{Drawing, Style};
 use crate::show::paint::Colour;
 
-/// What was typed about it.
+/// The options for the log, as typed.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wanted {
-    /// How to log; default: text on a terminal, else json
+    /// The format of the log; default: text on a terminal, else json
     #[arg(long, value_name = "FORMAT")]
     log: Option<Format>,
-    /// What to log; default: what RUST_LOG says, else info
+    /// The lowest level that is logged; default: the filter in RUST_LOG, else info
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<Level>,
 }
@@ -91,7 +91,8 @@ where
         let mut rest = String::new();
         self.rest.format_event(ctx, Writer::new(&mut rest), event)?;
         let level = *event.metadata().level();
-        let (time, word) = (Drawing::of(time), Drawing::of(format!("{level:>5}")));
+        let time = Drawing::of(time);
+        let word = Drawing::of(format!("{level:>5}"));
         let (time, word) = match self.colour {
             Colour::On => (time.styled(Style::Faint), word.styled(style_of(level))),
             Colour::Off => (time, word),

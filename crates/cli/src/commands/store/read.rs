@@ -6,7 +6,7 @@ use std::path::Path;
 use consort_chat::Thread;
 use consort_core::chat::Stored;
 use consort_core::spec::Kind;
-use consort_log::{Error, Fault, Log, Order, Query, Record, Row, Seq, SqliteLog, codec};
+use consort_log::{Error, Fault, Log, Order, Query, Record, Row, Seq, codec};
 use consort_runtime::workflows;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,21 +16,22 @@ const STREAMS: usize = 500;
 /// Records read at once: documents may be large.
 const RECORDS: usize = 16;
 
-/// What was read, and what of it is damaged.
+/// The result of reading a store: the amounts, and the damage.
 pub(crate) struct Found {
     /// The number of streams.
     pub(crate) streams: usize,
     /// The number of records that could be read.
     pub(crate) records: u64,
-    /// What is damaged.
+    /// The damage.
     pub(crate) faults: Vec<Fault>,
 }
 
 /// Reads all streams; `faults` are those that are known already.
-pub(crate) async fn streams(log: &SqliteLog, faults: Vec<Fault>) -> Result<Found, Error> {
+pub(crate) async fn streams(log: &dyn Log, faults: Vec<Fault>) -> Result<Found, Error> {
     let mut found = Found { streams: 0, records: 0, faults };
     loop {
-        let (order, offset) = (Order::OldestStart, found.streams);
+        let order = Order::OldestStart;
+        let offset = found.streams;
         let page = match log.list(Query { order, offset, limit: STREAMS, ..Query::default() }).await {
             // The file itself is damaged, which is reported already.
             Err(_) if !found.faults.is_empty() => return Ok(found),
@@ -57,7 +58,7 @@ pub(crate) async fn streams(log: &SqliteLog, faults: Vec<Fault>) -> Result<Found
 }
 
 /// Reads the records of a stream; returns their number.
-async fn records(log: &SqliteLog, stream: &str, kind: &str) -> Result<u64, Error> {
+async fn records(log: &dyn Log, stream: &str, kind: &str) -> Result<u64, Error> {
     let mut length: Seq = 0;
     loop {
         let page = log.read(stream, length, RECORDS).await?;
@@ -81,7 +82,8 @@ fn is_run(kind: &str) -> bool {
 
 /// Reads a row as lists do.
 fn check_row(row: &Row) -> Result<(), String> {
-    let (kind, body) = (&*row.kind, &*row.body);
+    let kind = &*row.kind;
+    let body = &*row.body;
     if kind == Kind::Turn.word() {
         return parse::<Stored>(body);
     }

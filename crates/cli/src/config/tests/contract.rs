@@ -81,7 +81,7 @@ fn models() -> Vec<Model> {
     let sonnet = ModelInfo { fallback, price: Some(price), ..model_info("sonnet", "claude-sonnet-4-5") };
     let haiku = Model {
         api: Api::Chat,
-        info: Arc::new(model_info("haiku", "claude-haiku-4-5")),
+        info: Arc::new(ModelInfo { native_schemas: true, ..model_info("haiku", "claude-haiku-4-5") }),
         provider: Provider::Anthropic,
         options: Options { timeout: Duration::from_secs(120), ..at("https://api.anthropic.com", "claude-haiku-4-5") },
         max_concurrency: MAX_CONCURRENCY,
@@ -103,7 +103,8 @@ fn gpt(default: Model) -> Model {
         seed: Some(7),
         reasoning_effort: Some(ReasoningEffort::Medium),
     };
-    let info = ModelInfo { model: "gpt-5-mini".to_owned(), options, ..ModelInfo::new("gpt", "openai") };
+    let model = "gpt-5-mini".to_owned();
+    let info = ModelInfo { model, options, native_schemas: true, ..ModelInfo::new("gpt", "openai") };
     let mut headers = Headers::default();
     headers.set("x-team", "a", &[]).unwrap();
     let mut extra = Extra::default();
@@ -141,6 +142,7 @@ fn tools(default: Tools) -> Tools {
             Builtin::EditFile,
             Builtin::HumanInput,
         ],
+        run_command: None,
         web_search: Some(WebSearchOptions {
             url: "https://search.example.org/search?q={query}".to_owned(),
             api_key: secret(),
@@ -216,7 +218,7 @@ fn template() -> Template {
         model: Some("sonnet".to_owned()),
         workflow: Some(Workflow::Sequential),
         max_delegation_depth: Some(3),
-        inputs: BTreeMap::from([("year".to_owned(), "2026".to_owned())]),
+        inputs: BTreeMap::from([("year".to_owned(), "2026".into())]),
         tasks: vec![task],
         ..Ensemble::default()
     };
@@ -245,6 +247,7 @@ fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
     let expected = Config {
         server: server(default.server),
         store: "home/./consort-data".into(),
+        cluster: default.cluster,
         models: models(),
         tools: tools(default.tools),
         mcp: vec![mcp()],
@@ -252,6 +255,10 @@ fn the_example_of_the_contract_means_what_it_says_and_shows_the_defaults() {
         network: Network { options, ..default.network },
         chat: Chat { rules, embeddings: Some(embeddings), ..default.chat },
         run_limits: default.run_limits,
+        schedules: Vec::new(),
+        webhooks: Vec::new(),
+        hooks: Vec::new(),
+        openai: default.openai,
         telemetry: None,
         sources: default.sources,
     };

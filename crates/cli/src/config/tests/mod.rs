@@ -28,6 +28,8 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("broken.json"), r#"{ "type": "#).unwrap();
     std::fs::write(folder.path().join("strin.json"), r#"{ "type": "strin" }"#).unwrap();
+    let shop = r#"{ "openapi": "3.0.0", "servers": [{ "url": "http://x" }], "paths": { "/": { "get": { "operationId": "list", "tags": ["issues"] } } } }"#;
+    std::fs::write(folder.path().join("shop.json"), shop).unwrap();
     let cases: Vec<&str> = include_str!("mistakes.txt").split("-----\n").skip(1).collect();
     assert!(cases.len() >= 40);
     for case in cases {

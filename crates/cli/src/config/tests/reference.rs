@@ -3,13 +3,17 @@
 //! those of the starter.
 
 mod probe;
+mod schema;
 mod words;
 
 use std::fmt::Write;
 use std::path::Path;
 
+use serde_json::{Map, Value};
+
 use super::starter::switched_on;
-use crate::config::typed::Typed;
+use crate::config::typed::{Table, Typed};
+use crate::config::values::json;
 use probe::{Asked, Place, Probe};
 use words::Words;
 
@@ -40,7 +44,8 @@ fn the_reference_in_the_guide_is_what_the_reader_accepts() {
 
 fn page() -> String {
     let text = switched_on();
-    let (probe, words) = (Probe::new(&text), Words::of(&text));
+    let probe = Probe::new(&text);
+    let words = Words::of(&text);
     let mut page = INTRODUCTION.to_owned();
     for (title, places) in probe.sections() {
         let intro = places.iter().map(|place| words.about(&place.header())).find(|about| !about.is_empty());
@@ -68,6 +73,12 @@ fn row(probe: &Probe, words: &Words, places: &[Place], key: &str) -> String {
     let notes = [about, example].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     let cells = [format!("`{key}`"), probe.kind(place, key), default, notes];
     format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+}
+
+/// Returns a table as JSON.
+fn typed_json(table: &Table) -> Value {
+    let fields = table.iter().map(|(name, value)| (name.clone(), json(value).unwrap()));
+    Value::Object(fields.collect::<Map<_, _>>())
 }
 
 /// Returns a value as it is written in a file.

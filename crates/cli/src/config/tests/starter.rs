@@ -13,7 +13,8 @@ use crate::config::{Config, FILE_NAME, STARTER};
 /// Returns the starter with every `#` removed that is directly before a setting.
 pub(super) fn switched_on() -> String {
     let on = |line: &'static str| match line.strip_prefix('#') {
-        Some(setting) if !setting.is_empty() && !setting.starts_with(' ') => setting,
+        // `#:` is for editors.
+        Some(setting) if !setting.is_empty() && !setting.starts_with([' ', ':']) => setting,
         Some(_) | None => line,
     };
     STARTER.lines().map(on).collect::<Vec<_>>().join("\n")
@@ -38,9 +39,9 @@ fn every_setting_of_the_starter_is_known_and_those_of_the_server_are_defaults() 
     let demo = Config::demo();
     assert_eq!((on.chat.rules.limits, on.run_limits), (demo.chat.rules.limits, demo.run_limits));
     assert_eq!((on.models.len(), on.mcp.len(), on.network.options.peers.len()), (4, 2, 2));
-    let Server { on_timeout, workspace, trace_dir, api_keys, .. } = on.server.clone();
+    let Server { on_timeout, workspace, trace_dir, api_keys, oidc, quotas, .. } = on.server.clone();
     assert_eq!((demo.server.on_timeout, on_timeout), (None, Some(OnTimeout::Continue)), "silence approves if written");
-    assert_eq!(on.server, Server { on_timeout, workspace, trace_dir, api_keys, ..demo.server });
+    assert_eq!(on.server, Server { on_timeout, workspace, trace_dir, api_keys, oidc, quotas, ..demo.server });
 }
 
 #[test]
@@ -51,7 +52,8 @@ fn every_key_of_the_contract_is_in_the_starter() {
         collect(&table, &mut keys);
         keys
     };
-    let (contract, starter) = (keys(CONTRACT), keys(&switched_on()));
+    let contract = keys(CONTRACT);
+    let starter = keys(&switched_on());
     let chosen = ["haiku", "year"].map(str::to_owned);
     let missing: Vec<_> = contract.difference(&starter).filter(|key| !chosen.contains(key)).collect();
     assert!(missing.is_empty(), "{missing:?}");

@@ -13,21 +13,21 @@ pub(crate) struct Page {
 
 /// A fenced block.
 pub(crate) struct Block {
-    /// What stands behind the fence.
+    /// The text after the opening fence.
     info: String,
-    /// What stands inside.
+    /// The text inside.
     pub(crate) text: String,
     /// The line of the page it begins in.
     pub(crate) line: usize,
 }
 
-/// What a block is for.
+/// The purpose of a block.
 pub(crate) enum Kind {
     /// A file of this name.
     File(String),
     /// Commands and what they print.
     Commands,
-    /// What is said over a socket.
+    /// Frames over a socket.
     Socket,
     /// A program.
     Rust,
@@ -39,27 +39,27 @@ pub(crate) enum Kind {
 
 /// A command and what it prints.
 pub(crate) struct Step {
-    /// What is typed.
+    /// The command.
     pub(crate) command: String,
-    /// What it prints, `…` for anything.
+    /// The expected output, `…` for anything.
     pub(crate) expected: String,
     /// The line of the page it is in.
     pub(crate) line: usize,
 }
 
 impl Page {
-    /// Every page below a folder, in the order of their names.
+    /// Returns every page below a folder, in the order of their names.
     pub(crate) fn all(docs: &Path) -> Vec<Page> {
         let page = |(name, text): (String, String)| Page { blocks: blocks(&text), name, text };
         files(docs, ".md").into_iter().map(page).collect()
     }
 
-    /// How a place in it is named in messages.
+    /// Returns the name of a place in it, for messages.
     pub(crate) fn place(&self, line: usize) -> String {
         format!("docs/{}:{line}", self.name)
     }
 
-    /// The files it links to.
+    /// Returns the files it links to.
     pub(crate) fn links(&self) -> Vec<String> {
         let targets = self.text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
         let is_file = |target: &&str| !target.is_empty() && !target.contains("://");
@@ -67,7 +67,7 @@ impl Page {
     }
 }
 
-/// The files below a folder whose names end so, with what they say.
+/// Returns the files below a folder whose names have this ending, with their contents.
 fn files(folder: &Path, ending: &str) -> Vec<(String, String)> {
     let mut names = Vec::new();
     collect(folder, "", &mut names);
@@ -107,7 +107,7 @@ fn blocks(text: &str) -> Vec<Block> {
 }
 
 impl Block {
-    /// What it is for: the language, and a file's name or the reason it is not used.
+    /// Returns its purpose: the language, and a file's name or the reason why it is not used.
     pub(crate) fn kind(&self) -> Kind {
         match self.info.split_once(' ').unwrap_or((&self.info, "")) {
             ("console", "") => Kind::Commands,
@@ -116,12 +116,12 @@ impl Block {
             ("python" | "typescript", path) if path.starts_with("clients/") => Kind::Program(path.to_owned()),
             ("toml", "") => Kind::File("consort.toml".to_owned()),
             ("text", reason) if !reason.is_empty() => Kind::Unused(reason.to_owned()),
-            ("toml" | "json", name) if name.contains('.') => Kind::File(name.to_owned()),
+            ("toml" | "json" | "markdown", name) if name.contains('.') => Kind::File(name.to_owned()),
             _ => panic!("line {}: nobody knows what to do with a block of `{}`", self.line, self.info),
         }
     }
 
-    /// The commands of it, each with what it prints.
+    /// Returns its commands, each with the expected output.
     pub(crate) fn steps(&self) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         for (index, line) in self.text.lines().enumerate() {
@@ -142,7 +142,7 @@ impl Block {
     }
 }
 
-/// Whether this was printed; `…` stands for anything.
+/// Returns whether this was printed; `…` stands for anything.
 pub(crate) fn matches(expected: &str, told: &str) -> bool {
     let told: String = told.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     let pieces: Vec<&str> = expected.split('…').collect();

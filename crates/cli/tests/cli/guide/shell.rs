@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 /// Ends what a command prints; its status follows.
 const END: &str = "-- end of the command --";
-/// Where `consort serve` listens unless told otherwise.
+/// The default port of `consort serve`.
 const PORT: &str = "7329";
 
 /// A shell.
@@ -24,7 +24,7 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    /// One in a new folder, which finds `consort` and has the keys that pages name.
+    /// Starts a shell in a new folder, which finds `consort` and has the keys that pages name.
     pub(crate) fn start() -> Shell {
         let folder = tempfile::tempdir().unwrap();
         let binary = Path::new(env!("CARGO_BIN_EXE_consort")).parent().unwrap();
@@ -36,23 +36,24 @@ impl Shell {
             bash.env(key, "a key of nobody");
         }
         let mut bash = bash.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let (mut typed, printed) = (bash.stdin.take().unwrap(), BufReader::new(bash.stdout.take().unwrap()));
+        let mut typed = bash.stdin.take().unwrap();
+        let printed = BufReader::new(bash.stdout.take().unwrap());
         // Nothing that was started outlives the page.
         writeln!(typed, "exec 2>&1; trap 'kill -9 $SERVERS 2>/dev/null' EXIT").unwrap();
         Shell { folder, bash, typed, printed, addresses: Vec::new() }
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Text of the page with the real addresses.
+    /// Returns a text of the page with the real addresses.
     pub(crate) fn real(&self, text: &str) -> String {
         self.addresses.iter().fold(text.to_owned(), |text, (shown, real)| text.replace(shown, real))
     }
 
-    /// The server that was started last.
+    /// Returns the server that was started last.
     pub(crate) fn server(&self) -> &str {
         &self.addresses.last().unwrap().1
     }
@@ -106,7 +107,7 @@ impl Shell {
         (self.shown(&told), status)
     }
 
-    /// What was printed with the addresses of the page.
+    /// Returns a printed text with the addresses of the page.
     fn shown(&self, told: &str) -> String {
         self.addresses.iter().fold(told.to_owned(), |told, (shown, real)| told.replace(real, shown))
     }

@@ -1,5 +1,5 @@
-//! What a page says over a WebSocket: `> ` is sent, `< ` must come, after
-//! whatever else the server has to say in between.
+//! Plays the WebSocket blocks of a page: `> ` is sent, `< ` must arrive, with any other frames of the server in
+//! between.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
 /// Longer than anything here takes; a test that waits for it has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Says what the block says, and waits for what it shows.
+/// Sends the frames of a block, and waits for those that it shows.
 pub(crate) fn talk(shell: &Shell, page: &Page, block: &Block) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -9,31 +9,41 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
+use crate::decisions::queue::Priority;
+use crate::requests::branch::OnMaxRounds;
 use crate::requests::choice::{AnyCase, Choice};
 use crate::requests::model_options::{REASONING_EFFORTS, ReasoningEffort};
-use crate::requests::request::{CAPTURE_MODES, ON_TIMEOUT, ON_TRUNCATED, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
+use crate::requests::request::{
+    CAPTURE_MODES, ON_MAX_ROUNDS, ON_TIMEOUT, ON_TRUNCATED, PRIORITIES, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS,
+};
 use crate::requests::spec::{CaptureMode, OnTimeout, OnTruncated, ReviewPolicy, ReviewRule, Workflow};
 use crate::requests::workflow::{NAME_MAX, TASKS_MAX as WORKFLOW_TASKS_MAX};
 
-/// What is to be run; without `tasks` the configured ensemble. `null` means absent; unknown fields are named in `warnings`.
+/// A request for a run; without `tasks`, of the configured ensemble. `null` means absent; unknown fields give `warnings`.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct RunRequest {
-    /// Values of template variables.
-    pub inputs: Option<Scalars>,
+    /// Values of template variables, of any type.
+    pub inputs: Option<BTreeMap<String, Value>>,
     /// Labels to find it by.
     pub tags: Option<Scalars>,
     /// The tasks.
     #[schemars(length(min = 1))]
     pub tasks: Option<Vec<TaskRequest>>,
+    /// Groups of these tasks, which are skipped, repeated or fanned out together.
+    #[schemars(length(max = 200))]
+    pub groups: Option<Vec<GroupRequest>>,
     /// Changes to configured tasks, by their names.
     #[schemars(extend("minProperties" = 1))]
     pub task_overrides: Option<BTreeMap<String, Override>>,
-    /// How it is carried out.
+    /// Settings for the execution of the run.
     pub options: Option<Options>,
-    /// How models answer.
+    /// Options for the models' answers.
     pub model_options: Option<ModelOptions>,
-    /// Only say what would run.
+    /// The ids of files that were uploaded to `/api/attachments`, for every task without its own.
+    #[schemars(length(max = 20))]
+    pub attachments: Option<Vec<String>>,
+    /// Whether to only report what would run.
     pub dry_run: Option<bool>,
 }
 
@@ -45,8 +55,8 @@ pub struct Edits {
     pub seq: Option<u64>,
     /// Instead of `seq`: what stands before this task began is taken over. For forks.
     pub task: Option<String>,
-    /// Values of template variables.
-    pub inputs: Option<Scalars>,
+    /// Values of template variables, of any type.
+    pub inputs: Option<BTreeMap<String, Value>>,
     /// Labels to find it by.
     pub tags: Option<Scalars>,
     /// The alias of the model to ask.
@@ -54,9 +64,9 @@ pub struct Edits {
     /// Changes to tasks that have not begun, by their names.
     #[schemars(extend("minProperties" = 1))]
     pub task_overrides: Option<BTreeMap<String, Override>>,
-    /// How it is carried out.
+    /// Settings for the execution of the run.
     pub options: Option<Options>,
-    /// How models answer.
+    /// Options for the models' answers.
     pub model_options: Option<ModelOptions>,
 }
 
@@ -64,45 +74,86 @@ pub struct Edits {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct TaskRequest {
-    /// What to do; may have `{variables}`.
+    /// The work to do; may have `{variables}`. Needed, unless there is a `workflow`.
     #[schemars(length(min = 1))]
-    pub description: String,
+    pub description: Option<String>,
+    /// Instead of a description: a saved workflow, by its id or its name, as a part of the run.
+    pub workflow: Option<String>,
+    /// Values of the workflow's inputs; strings may have `{variables}`.
+    pub inputs: Option<BTreeMap<String, Value>>,
     /// Its name, unique in the run.
     pub name: Option<String>,
-    /// What the output should be.
+    /// A description of the output.
     pub expected_output: Option<String>,
-    /// Who does it; derived from the description when absent.
+    /// The agent that does it; derived from the description when absent.
     pub agent: Option<AgentRequest>,
-    /// What else the agent should know.
+    /// Further context for the agent.
     pub additional_context: Option<String>,
-    /// An alias.
+    /// The alias of the model.
     pub model: Option<String>,
-    /// How models answer.
+    /// Options for the models' answers.
     pub model_options: Option<ModelOptions>,
     /// Tools the agent may call.
     pub tools: Option<Vec<String>>,
     /// Tasks whose output it reads, as `$name` or an index.
     pub context: Option<Vec<String>>,
-    /// Rounds of model calls at most.
+    /// The maximum number of rounds of model calls.
     pub max_iterations: Option<Count>,
-    /// An answer cut at the output limit; continue when absent.
+    /// The treatment of an answer that is cut at the output limit; continue when absent.
     pub on_truncated: Option<AnyCase<OnTruncated>>,
     /// A JSON Schema its output must fit.
     pub output_schema: Option<Value>,
-    /// Whether a person looks at its output, whatever `reviewPolicy` says.
+    /// Whether a person reviews its output, regardless of `reviewPolicy`.
     pub review: Option<AnyCase<ReviewRule>>,
+    /// A condition in CEL; when it is false, the task is skipped. Tasks it names come first.
+    pub when: Option<String>,
+    /// A list in CEL: the task is done once for each item, and its output is the list of outputs.
+    pub for_each: Option<String>,
+    /// The maximum number of items; 100 when absent.
+    pub max_items: Option<Count>,
+    /// The number of items under way at the same time; 8 when absent.
+    pub max_parallel: Option<Count>,
+    /// The ids of files that were uploaded to `/api/attachments`; may be `{variables}`.
+    #[schemars(length(max = 20))]
+    pub attachments: Option<Vec<String>>,
+}
+
+/// Tasks that are skipped, repeated or fanned out together; it has `repeatUntil` or `forEach`, not both.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+pub struct GroupRequest {
+    /// Its name, unique among tasks and groups; it stands for the output of its last task.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// The names of its tasks, in their order.
+    #[schemars(length(min = 1))]
+    pub tasks: Option<Vec<String>>,
+    /// A condition in CEL; when it is false, its tasks are skipped.
+    pub when: Option<String>,
+    /// A list in CEL: its tasks are done once for each item.
+    pub for_each: Option<String>,
+    /// The maximum number of items; 100 when absent.
+    pub max_items: Option<Count>,
+    /// The number of items under way at the same time; 8 when absent.
+    pub max_parallel: Option<Count>,
+    /// A condition in CEL that ends the rounds of its tasks.
+    pub repeat_until: Option<String>,
+    /// The maximum number of rounds; 5 when absent.
+    pub max_rounds: Option<Count>,
+    /// The end of the group when the condition is still false after the last round; fail when absent.
+    pub on_max_rounds: Option<AnyCase<OnMaxRounds>>,
 }
 
 /// The agent of a task.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct AgentRequest {
-    /// What it is.
+    /// The role.
     #[schemars(length(min = 1))]
     pub role: String,
-    /// What it wants; the description when absent.
+    /// The goal; the description when absent.
     pub goal: Option<String>,
-    /// What it has done before.
+    /// The background: the agent's experience.
     pub background: Option<String>,
     /// Whether it may hand work to the agents of other tasks.
     pub allow_delegation: Option<bool>,
@@ -112,19 +163,19 @@ pub struct AgentRequest {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct Override {
-    /// What to do.
+    /// The work to do.
     pub description: Option<String>,
-    /// What the output should be.
+    /// A description of the output.
     pub expected_output: Option<String>,
-    /// What else the agent should know.
+    /// Further context for the agent.
     pub additional_context: Option<String>,
-    /// An alias.
+    /// The alias of the model.
     pub model: Option<String>,
-    /// How models answer.
+    /// Options for the models' answers.
     pub model_options: Option<ModelOptions>,
-    /// Rounds of model calls at most.
+    /// The maximum number of rounds of model calls.
     pub max_iterations: Option<Count>,
-    /// An answer cut at the output limit.
+    /// The treatment of an answer that is cut at the output limit.
     pub on_truncated: Option<AnyCase<OnTruncated>>,
     /// Changes to its tools.
     pub tools: Option<ToolChanges>,
@@ -139,23 +190,23 @@ pub struct ToolChanges {
     pub remove: Option<Vec<String>>,
 }
 
-/// How models answer; absent: as the next says it, in the order task, run, model, provider. A fallback of another provider is asked with what it has words for.
+/// Options for the models' answers. An absent one is taken from the next level that has it, in the order task, run, model, provider. A fallback of another provider gets the options that this provider supports.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct ModelOptions {
-    /// For models of Anthropic at most 1.
+    /// The temperature; at most 1 for models of Anthropic.
     #[schemars(range(min = 0, max = 2))]
     pub temperature: Option<f64>,
-    /// The share of likely words that are chosen from.
+    /// The share of the most likely tokens that are chosen from.
     #[schemars(range(min = 0, max = 1))]
     pub top_p: Option<f64>,
-    /// Refused for models of Anthropic and over OpenAI's responses, which have none.
+    /// The seed. Refused for models of Anthropic and over OpenAI's responses, which have none.
     pub seed: Option<i64>,
-    /// How long a model thinks, as far as the provider has it.
+    /// The amount of reasoning, for providers that have such an option.
     pub reasoning_effort: Option<AnyCase<ReasoningEffort>>,
 }
 
-/// How a run is carried out.
+/// Settings for the execution of a run.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct Options {
@@ -167,33 +218,38 @@ pub struct Options {
     pub tool_log_truncate_length: Option<i64>,
     /// The order of the tasks.
     pub workflow: Option<AnyCase<Workflow>>,
-    /// Whether the log of the server tells what happens.
+    /// Whether prompts, replies and calls are written to the server's log.
     pub verbose: Option<bool>,
-    /// Whose output a person looks at.
+    /// The tasks whose output a person reviews.
     pub review_policy: Option<AnyCase<ReviewPolicy>>,
-    /// What ends a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written, reviews that a task demands wait for a person.
+    /// The end of a review that nobody decides in time. Where neither this nor `on_timeout` of the file is written, reviews that a task demands wait for a person.
     pub on_timeout: Option<AnyCase<OnTimeout>>,
-    /// What an exported trace holds.
+    /// The content of an exported trace.
     pub capture_mode: Option<AnyCase<CaptureMode>>,
+    /// The urgency among runs that wait for a slot; `NORMAL` if absent.
+    pub priority: Option<AnyCase<Priority>>,
 }
 
 /// A task graph as people draw it; what was shown may be sent back.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct WorkflowDocument {
-    /// What it is called.
+    /// The name.
     #[schemars(length(min = 1, max = NAME_MAX))]
     pub name: String,
     /// Its tasks.
     #[schemars(length(min = 1, max = WORKFLOW_TASKS_MAX))]
     pub tasks: Vec<WorkflowTask>,
-    /// What it is for.
+    /// Groups of its tasks.
+    #[schemars(length(max = 200))]
+    pub groups: Option<Vec<GroupRequest>>,
+    /// The purpose.
     pub description: Option<String>,
-    /// Defaults for template variables.
-    pub inputs: Option<Scalars>,
-    /// How its runs are carried out.
+    /// Defaults for template variables, of any type.
+    pub inputs: Option<BTreeMap<String, Value>>,
+    /// Settings for the execution of its runs.
     pub options: Option<Options>,
-    /// How models answer in its runs.
+    /// Options for the models' answers in its runs.
     pub model_options: Option<ModelOptions>,
 }
 
@@ -211,25 +267,25 @@ pub struct WorkflowTask {
 /// A place on the canvas.
 #[derive(JsonSchema)]
 pub struct Position {
-    /// From the middle to the right.
+    /// The distance from the middle to the right.
     pub x: f64,
-    /// From the middle downwards.
+    /// The distance from the middle downwards.
     pub y: f64,
 }
 
-/// What a run of a workflow brings.
+/// A request for a run of a workflow.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub struct WorkflowRun {
-    /// Values of template variables.
-    pub inputs: Option<Scalars>,
+    /// Values of template variables, of any type.
+    pub inputs: Option<BTreeMap<String, Value>>,
     /// Labels to find it by.
     pub tags: Option<Scalars>,
-    /// How it is carried out.
+    /// Settings for the execution of the run.
     pub options: Option<Options>,
-    /// How models answer.
+    /// Options for the models' answers.
     pub model_options: Option<ModelOptions>,
-    /// Only say what would run.
+    /// Whether to only report what would run.
     pub dry_run: Option<bool>,
 }
 
@@ -288,6 +344,10 @@ impl JsonSchema for Count {
     }
 }
 
+impl Choice for Priority {
+    const WORDS: &'static [(&'static str, Priority)] = PRIORITIES;
+}
+
 impl Choice for Workflow {
     const WORDS: &'static [(&'static str, Workflow)] = WORKFLOWS;
 }
@@ -306,6 +366,10 @@ impl Choice for OnTimeout {
 
 impl Choice for OnTruncated {
     const WORDS: &'static [(&'static str, OnTruncated)] = ON_TRUNCATED;
+}
+
+impl Choice for OnMaxRounds {
+    const WORDS: &'static [(&'static str, OnMaxRounds)] = ON_MAX_ROUNDS;
 }
 
 impl Choice for CaptureMode {

@@ -66,7 +66,7 @@ pub enum Nullable<T> {
 }
 
 impl<T> Nullable<T> {
-    /// Whether the field is left out.
+    /// Returns whether the field is left out.
     pub fn is_absent(&self) -> bool {
         matches!(self, Nullable::Absent)
     }
@@ -108,10 +108,16 @@ pub struct TurnPlace {
     pub task_index: usize,
     /// The role of the agent.
     pub agent_role: String,
-    /// What the agent works on.
+    /// The description of the task.
     pub task_description: String,
-    /// The place of the task or subtask in the run, such as `2` or `2.0.1`.
+    /// The place of the task or subtask in the run, such as `2` or `2.0.1`; `2r1i7` is the instance for item 7 in round 1.
     pub turn_id: String,
+    /// The index of the item that the task is done for, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// The round of its group, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
 }
 
 /// The task that a frame belongs to.
@@ -153,6 +159,34 @@ pub struct DeclaredTask {
     pub agent_role: String,
     /// The numbers of the tasks it reads from.
     pub context: Vec<usize>,
+    /// The condition under which it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// The list of items for each of which it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<String>,
+}
+
+/// A group of tasks, as it was declared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeclaredGroup {
+    /// Its name.
+    pub name: String,
+    /// The numbers of its tasks, from 1.
+    pub tasks: Vec<usize>,
+    /// The condition under which they are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// The list of items for each of which they are done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_each: Option<String>,
+    /// The condition that ends their rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat_until: Option<String>,
+    /// The number of rounds they may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
 }
 
 /// A run and the first of its events that was not copied.
@@ -169,9 +203,9 @@ pub struct ForkedFrom {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quoted {
-    /// Who says it.
+    /// The role of the author.
     pub role: QuotedRole,
-    /// What is said.
+    /// The text.
     pub content: Option<Text>,
     /// The calls it asks for.
     pub tool_calls: Option<Vec<ToolRequest>>,
@@ -222,13 +256,21 @@ pub enum CallOutcome {
     Failure,
 }
 
+/// The reason for a failed call, where programs should know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum CallError {
+    /// The tool took longer than its own limit.
+    ToolTimeout,
+}
+
 /// The step after a model's failure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Then {
     /// The model is asked again.
     Retry {
-        /// When.
+        /// The time.
         at: Iso,
     },
     /// Another model is asked.
@@ -279,9 +321,9 @@ pub struct Review {
     pub task_output: Text,
     /// Before, while or after the task is done.
     pub timing: Timing,
-    /// How long it waits; 0 for ever.
+    /// The time for which it waits; 0 means without limit.
     pub timeout_ms: u64,
-    /// What follows when nobody decides in time.
+    /// The step that follows when nobody decides in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_timeout: Option<OnTimeout>,
     /// When it was asked for.
@@ -337,7 +379,7 @@ impl From<&Decision> for DecisionWord {
 /// A limit that the next step would pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exceeded {
-    /// Which limit.
+    /// The limit.
     pub reason: Reason,
     /// The limit; US dollars where it is money.
     pub limit: Amount,

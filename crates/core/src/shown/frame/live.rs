@@ -21,53 +21,52 @@ pub enum LiveFrame {
         /// The conversation.
         #[serde(flatten)]
         turn: Arc<TurnPlace>,
-        /// The words.
+        /// The text.
         token: String,
+        /// The position of the text in the answer, in bytes. Whoever joins while a model answers gets all of it so
+        /// far, from 0.
+        #[serde(default)]
+        offset: usize,
         /// When they came.
         sent_at: Iso,
     },
     /// Words of a model of a chat.
-    #[schemars(extend("anyOf" = [
-        { "type": "object", "required": ["offset"], "properties": { "offset": { "type": "integer" } } },
-        { "type": "object", "required": ["thinking"], "properties": { "thinking": { "const": true } } },
-    ]))]
     Chunk {
         /// The thread.
         thread_id: Arc<str>,
         /// The turn.
         turn_id: Arc<str>,
-        /// Where in the turn.
+        /// The place in the turn.
         #[serde(flatten)]
         level: Level,
         /// The model call.
         call_id: Arc<str>,
-        /// The words.
+        /// The text.
         content: String,
-        /// Where in the answer they stand, in bytes.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        offset: Option<usize>,
-        /// True when the model thinks them: they are no part of the answer.
+        /// The position of the words in the answer, or in the model's reasoning, in bytes.
+        offset: usize,
+        /// True when they are reasoning and no part of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(extend("const" = true))]
         thinking: Option<bool>,
         /// The number of the frame they follow.
         chat_seq: u64,
     },
-    /// How far a call is.
+    /// The progress of a call.
     ToolProgress(ToolProgress),
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolProgress {
     /// The call.
     #[serde(flatten)]
     pub call: ProgressPlace,
-    /// A word for it.
+    /// The progress as one word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// A sentence for it.
+    /// The progress as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The part that is done, in percent.
@@ -104,7 +103,7 @@ pub enum ProgressPlace {
         thread_id: Arc<str>,
         /// The turn.
         turn_id: Arc<str>,
-        /// Where in the turn.
+        /// The place in the turn.
         #[serde(flatten)]
         level: Level,
         /// The call.

@@ -1,41 +1,58 @@
-//! The frames of a run: one for each event, and those that are sent between events and never stored. They
-//! define the wire format: `schemas/frames.json`, the description of the API and the types of its clients
-//! are made from them.
+//! The frames of a run, one for each event. They define the wire format: `schemas/frames.json`, the description of
+//! the API and the types of its clients are made from them.
+
+mod content;
+mod kind;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
+use crate::cause::SkipCause;
 use crate::decisions::answer::Sequel;
 use crate::decisions::chore::Chore;
-use crate::event::{CancelMode, ChangeType, Priority};
+use crate::event::{AdoptReason, CancelMode, ChangeType};
 use crate::message::FailureKind;
 use crate::requests::spec::{OnTimeout, Workflow};
 use crate::shown::frame::field::{
-    CallOutcome, DecisionWord, DeclaredTask, Delegation, Exceeded, ExitReason, ForkedFrom, Iso, ModelCall, Nullable,
-    Quoted, ResponseType, Review, TaskPlace, Then, ToolRequest, TurnPlace,
+    CallError, CallOutcome, DecisionWord, DeclaredGroup, DeclaredTask, Delegation, Exceeded, ExitReason, ForkedFrom,
+    Iso, ModelCall, Nullable, Quoted, ResponseType, Review, TaskPlace, Then, ToolRequest, TurnPlace,
 };
+use crate::shown::view::LimitsView;
 use crate::text::Text;
 
+pub use content::{ActiveDirective, Evaluation, ModelSwitch, TaskInput};
+
 /// A frame of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, IntoStaticStr, Serialize, Deserialize, JsonSchema)]
+#[strum(serialize_all = "snake_case")]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Frame {
     /// The run exists.
     RunAccepted {
         /// The ensemble's name.
         ensemble: String,
-        /// In which order its tasks run.
+        /// The order of its tasks.
         workflow: Workflow,
-        /// How many tasks it has.
+        /// The number of tasks.
         total_tasks: usize,
         /// Its tasks, as declared.
         tasks: Vec<DeclaredTask>,
+        /// Groups of its tasks, as declared.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        groups: Vec<DeclaredGroup>,
     },
     /// A process has taken the run over; calls of the one before are lost.
     RunAdopted {
-        /// Counts the processes that had the run, from 1.
+        /// Greater with each process that has the run, from 1.
         epoch: u64,
+        /// The name of the node that has it now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        node: Option<String>,
+        /// The reason why it has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<AdoptReason>,
     },
     /// The events before this one were copied from another run.
     RunForked {
@@ -52,9 +69,9 @@ pub enum Frame {
         ensemble_id: String,
         /// When it started.
         started_at: Iso,
-        /// How many tasks it has.
+        /// The number of tasks.
         total_tasks: usize,
-        /// In which order its tasks run.
+        /// The order of its tasks.
         workflow: Workflow,
     },
     /// The tools that a task's patterns stand for were looked up.
@@ -65,40 +82,26 @@ pub enum Frame {
         /// The tools that were found.
         tool_names: Vec<String>,
     },
+    /// A condition or a list was evaluated, which happens once; what follows from it comes next.
+    ExpressionEvaluated(Evaluation),
     /// A task has begun.
     TaskStarted {
         /// The task.
         #[serde(flatten)]
         task: TaskPlace,
-        /// How many tasks the run has.
+        /// The number of tasks of the run.
         total_tasks: usize,
         /// When it began.
         started_at: Iso,
     },
-    /// What the task's model is told first.
-    TaskInput {
-        /// The task.
-        #[serde(flatten)]
-        task: TaskPlace,
-        /// The output that is asked for.
-        expected_output: String,
-        /// The goal of its agent.
-        agent_goal: String,
-        /// The background of its agent.
-        agent_background: String,
-        /// The tools it may call.
-        tool_names: Vec<String>,
-        /// The prompt; a long one is cut.
-        assembled_context: String,
-        /// When it was made.
-        sent_at: Iso,
-    },
+    /// The prompt of a task.
+    TaskInput(TaskInput),
     /// The run itself makes calls for a task.
     ChoreStarted {
         /// The task.
         #[serde(flatten)]
         task: TaskPlace,
-        /// What the calls are for.
+        /// The purpose of the calls.
         chore: Chore,
         /// The tools that are called.
         tool_names: Vec<String>,
@@ -111,7 +114,7 @@ pub enum Frame {
     },
     /// A model is asked.
     LlmIterationStarted {
-        /// Who asks.
+        /// The conversation that asks.
         #[serde(flatten)]
         turn: TurnPlace,
         /// The round of the conversation, from 0.
@@ -120,7 +123,7 @@ pub enum Frame {
         model: String,
         /// The newest messages it is sent.
         messages: Vec<Quoted>,
-        /// How many messages it is sent.
+        /// The number of messages that the model is sent.
         total_message_count: usize,
     },
     /// The same question is asked once more.
@@ -128,12 +131,12 @@ pub enum Frame {
         /// The model call.
         #[serde(flatten)]
         call: ModelCall,
-        /// Which attempt this is, from 1.
+        /// The number of the attempt, from 1.
         attempt: u32,
     },
     /// A model has answered.
     LlmIterationCompleted {
-        /// Who asked.
+        /// The conversation that asked.
         #[serde(flatten)]
         turn: TurnPlace,
         /// The round of the conversation, from 0.
@@ -141,7 +144,7 @@ pub enum Frame {
         iteration_index: Option<u32>,
         /// Whether it answers or wants tools called.
         response_type: ResponseType,
-        /// What it said.
+        /// The text of the answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         response_text: Option<String>,
         /// The calls it wants made.
@@ -150,11 +153,11 @@ pub enum Frame {
         /// True when the reply ended at the output limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         truncated: Option<bool>,
-        /// Tokens it read.
-        input_tokens: u64,
-        /// Tokens it wrote.
-        output_tokens: u64,
-        /// How long it took.
+        /// Tokens it read; -1 when unknown.
+        input_tokens: i64,
+        /// Tokens it wrote; -1 when unknown.
+        output_tokens: i64,
+        /// The duration of the model call.
         latency_ms: u64,
     },
     /// The model's reply ended at its output limit.
@@ -171,7 +174,7 @@ pub enum Frame {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continuation: Option<u32>,
     },
-    /// The model's reply said nothing.
+    /// The model's reply was empty.
     AnswerEmpty {
         /// The model call.
         #[serde(flatten)]
@@ -179,9 +182,9 @@ pub enum Frame {
         /// The step that follows.
         then: Sequel,
     },
-    /// What a task has used so far.
+    /// The usage of a task so far.
     MetricsSnapshot {
-        /// Who used it.
+        /// The conversation that used it.
         #[serde(flatten)]
         turn: TurnPlace,
         /// Tokens read; -1 when unknown.
@@ -205,9 +208,9 @@ pub enum Frame {
         call: ModelCall,
         /// The kind of failure.
         error: FailureKind,
-        /// What went wrong.
+        /// The error message.
         message: String,
-        /// What follows.
+        /// The step that follows.
         then: Then,
     },
     /// The oldest exchanges are not sent any more, because they do not fit.
@@ -215,7 +218,7 @@ pub enum Frame {
         /// The model call.
         #[serde(flatten)]
         call: ModelCall,
-        /// How many exchanges were dropped.
+        /// The number of exchanges that were dropped.
         exchanges: usize,
     },
     /// The output breaks its schema and is sent back.
@@ -232,19 +235,19 @@ pub enum Frame {
         #[serde(flatten)]
         call: ModelCall,
     },
-    /// The model has made the same failing call again and again, and is told so.
+    /// The model has repeated the same failing call, and is notified of it.
     LoopNoticed {
         /// The model call.
         #[serde(flatten)]
         call: ModelCall,
         /// The tool it called.
         tool_name: String,
-        /// How often.
+        /// The number of times it was called.
         times: u32,
     },
-    /// Another ensemble has charged for a call.
+    /// Another ensemble has reported the cost of a call.
     CallCharged {
-        /// Who made the call.
+        /// The conversation that made the call.
         #[serde(flatten)]
         turn: TurnPlace,
         /// The call.
@@ -256,7 +259,7 @@ pub enum Frame {
     },
     /// A tool is about to be called.
     ToolDispatched {
-        /// Who calls it.
+        /// The conversation that makes the call.
         #[serde(flatten)]
         turn: TurnPlace,
         /// The call.
@@ -274,54 +277,54 @@ pub enum Frame {
     },
     /// A call became a subtask.
     SubtaskStarted {
-        /// Who asked for it.
+        /// The conversation that asked for it.
         #[serde(flatten)]
         turn: TurnPlace,
         /// The call, and from now on the subtask.
         call_id: String,
         /// Its title.
         title: String,
-        /// What it is told to do.
+        /// The instructions for its model.
         instructions: Text,
         /// The tools it may call.
         tool_names: Vec<String>,
-        /// How deep it is nested, from 1.
+        /// The nesting depth, from 1.
         depth: u32,
     },
     /// An agent was handed work.
     DelegationStarted {
-        /// Who handed it to whom.
+        /// The agents involved.
         #[serde(flatten)]
         delegation: Delegation,
         /// The work.
         task_description: String,
     },
-    /// That agent has done it.
+    /// An agent has done the work it was handed.
     DelegationCompleted {
-        /// Who handed it to whom.
+        /// The agents involved.
         #[serde(flatten)]
         delegation: Delegation,
-        /// How long it took.
+        /// The duration.
         duration_ms: u64,
     },
-    /// That agent has failed, or could not be handed anything.
+    /// An agent has failed, or could not be handed work.
     DelegationFailed {
-        /// Who handed it to whom.
+        /// The agents involved.
         #[serde(flatten)]
         delegation: Delegation,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A call has returned.
     ToolCalled {
-        /// Who made it.
+        /// The conversation that made the call.
         #[serde(flatten)]
         turn: TurnPlace,
         /// The call.
         call_id: String,
         /// The tool.
         tool_name: String,
-        /// How long it took.
+        /// The duration.
         duration_ms: u64,
         /// Whether it worked.
         outcome: CallOutcome,
@@ -331,15 +334,18 @@ pub enum Frame {
         tool_result: String,
         /// The result as data, where the tool has one.
         structured_result: Option<Value>,
+        /// `TOOL_TIMEOUT` when the tool took longer than its own limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<CallError>,
     },
     /// A call has changed a file.
     FileChanged {
-        /// Who made the call.
+        /// The conversation that made the call.
         #[serde(flatten)]
         turn: TurnPlace,
         /// The file, as the tool names it.
         file_path: String,
-        /// What happened to it.
+        /// The kind of change.
         change_type: ChangeType,
         /// Lines it has now and did not have.
         lines_added: u64,
@@ -347,7 +353,7 @@ pub enum Frame {
         lines_removed: u64,
         /// The call.
         call_id: String,
-        /// When.
+        /// The time.
         timestamp: Iso,
     },
     /// Something waits for a person.
@@ -358,12 +364,12 @@ pub enum Frame {
         review_id: String,
         /// The decision.
         decision: DecisionWord,
-        /// Who decided.
+        /// The name of the caller that decided.
         by: String,
         /// The output that counts instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         revised_output: Option<Text>,
-        /// What should be better.
+        /// The improvements that the reviewer asks for.
         #[serde(skip_serializing_if = "Option::is_none")]
         feedback: Option<Text>,
     },
@@ -371,7 +377,7 @@ pub enum Frame {
     ReviewTimedOut {
         /// The review.
         review_id: String,
-        /// What follows.
+        /// The step that follows.
         action: OnTimeout,
     },
     /// There is nothing to decide any more.
@@ -384,11 +390,11 @@ pub enum Frame {
         /// The task.
         #[serde(flatten)]
         task: TaskPlace,
-        /// How many tasks the run has.
+        /// The number of tasks of the run.
         total_tasks: usize,
         /// When it was done.
         completed_at: Iso,
-        /// How long it took.
+        /// The duration of the task.
         duration_ms: u64,
         /// Tokens it used; -1 when unknown.
         token_count: i64,
@@ -400,7 +406,7 @@ pub enum Frame {
         /// The output as data, where the task has a schema.
         #[serde(default, skip_serializing_if = "Nullable::is_absent")]
         parsed_output: Nullable<Value>,
-        /// True when the output was cut at the output limit and is taken as it is.
+        /// True when the output was cut at the output limit and is accepted as it is.
         #[serde(default, skip_serializing_if = "Nullable::is_absent")]
         truncated: Nullable<bool>,
     },
@@ -409,14 +415,14 @@ pub enum Frame {
         /// The task.
         #[serde(flatten)]
         task: TaskPlace,
-        /// When.
+        /// The time.
         failed_at: Iso,
-        /// Why.
+        /// The reason.
         reason: String,
         /// True when it was stopped.
         #[serde(skip_serializing_if = "Option::is_none")]
         cancelled: Option<bool>,
-        /// The words of the answer that there were when it failed.
+        /// The text of the answer so far when it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         partial_output: Option<Text>,
     },
@@ -425,30 +431,14 @@ pub enum Frame {
         /// The task.
         #[serde(flatten)]
         task: TaskPlace,
-        /// Why.
+        /// The reason, in words.
         reason: String,
+        /// The reason, as one word: only after `condition` do the tasks that read it go on.
+        cause: SkipCause,
     },
-    /// A person has told the agents something.
-    DirectiveActive {
-        /// Its id.
-        directive_id: String,
-        /// Who said it.
-        from: String,
-        /// What was said.
-        content: Text,
-        /// The task or role it is for; everybody when absent.
-        #[serde(default, skip_serializing_if = "Nullable::is_absent")]
-        target: Nullable<String>,
-        /// More important ones are read first.
-        priority: Priority,
-        /// When it stops counting.
-        #[serde(default, skip_serializing_if = "Nullable::is_absent")]
-        expires_at: Nullable<Iso>,
-        /// The person that the sender says it speaks for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        on_behalf_of: Option<String>,
-    },
-    /// An agent reads it with its next model call.
+    /// A directive was given to the agents.
+    DirectiveActive(ActiveDirective),
+    /// An agent reads a directive with its next model call.
     DirectiveDelivered {
         /// Its id.
         directive_id: String,
@@ -458,34 +448,29 @@ pub enum Frame {
         iteration_index: u32,
     },
     /// Every later model call goes to another model.
-    ModelSwitched {
-        /// The alias from now on.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        model: Option<String>,
-        /// The alias before.
-        previous_model: String,
-        /// The first task it holds for, from 1; 0 when none is under way.
-        task_index: usize,
-        /// The first round it holds for, from 0.
-        iteration_index: u32,
-        /// Who wanted it.
-        by: String,
-    },
+    ModelSwitched(ModelSwitch),
     /// A person wants the run to stop.
     CancelRequested {
-        /// How soon.
+        /// The point at which the run stops.
         mode: CancelMode,
-        /// Who wants it.
+        /// The name of the caller that cancels it.
         by: String,
     },
     /// Nothing new is begun until the run is resumed.
     RunPaused {
-        /// Who paused it.
+        /// The name of the caller that paused it.
         by: String,
     },
     /// The run goes on.
     RunResumed {
-        /// Who resumed it.
+        /// The name of the caller that resumed it.
+        by: String,
+    },
+    /// Some of the run's limits were raised.
+    BudgetRaised {
+        /// The limits from now on.
+        limits: LimitsView,
+        /// The name of the caller that raised them.
         by: String,
     },
     /// The next step would pass a limit.
@@ -496,15 +481,15 @@ pub enum Frame {
         ensemble_id: String,
         /// When it ended.
         completed_at: Iso,
-        /// How long it took.
+        /// The duration of the run.
         duration_ms: u64,
-        /// Why it ended.
+        /// The reason why it ended.
         exit_reason: ExitReason,
         /// Tokens used; -1 when unknown.
         total_tokens: i64,
         /// Tool calls made.
         total_tool_calls: u64,
-        /// Why it failed.
+        /// The reason why it failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
@@ -512,99 +497,4 @@ pub enum Frame {
     #[serde(other)]
     #[schemars(skip)]
     Unknown,
-}
-
-impl Frame {
-    /// Returns the task that the frame names, if it names one.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other frame names a task")]
-    pub fn task(&self) -> Option<&TaskPlace> {
-        match self {
-            Frame::BeltComposed { task, .. }
-            | Frame::TaskStarted { task, .. }
-            | Frame::TaskInput { task, .. }
-            | Frame::ChoreStarted { task, .. }
-            | Frame::ReflectionStarted { task }
-            | Frame::TaskCompleted { task, .. }
-            | Frame::TaskFailed { task, .. }
-            | Frame::TaskSkipped { task, .. }
-            | Frame::ReviewRequested(Review { task, .. }) => Some(task),
-            _ => None,
-        }
-    }
-
-    /// Returns the conversation that the frame names, if it names one.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other frame names a conversation")]
-    pub fn conversation(&self) -> Option<&TurnPlace> {
-        match self {
-            Frame::LlmIterationStarted { turn, .. }
-            | Frame::LlmIterationCompleted { turn, .. }
-            | Frame::MetricsSnapshot { turn, .. }
-            | Frame::CallCharged { turn, .. }
-            | Frame::ToolDispatched { turn, .. }
-            | Frame::SubtaskStarted { turn, .. }
-            | Frame::ToolCalled { turn, .. }
-            | Frame::FileChanged { turn, .. } => Some(turn),
-            Frame::ModelRetried { call, .. }
-            | Frame::AnswerTruncated { call, .. }
-            | Frame::AnswerEmpty { call, .. }
-            | Frame::ModelFailed { call, .. }
-            | Frame::HistoryDropped { call, .. }
-            | Frame::OutputRejected { call, .. }
-            | Frame::LastRound { call }
-            | Frame::LoopNoticed { call, .. }
-            | Frame::FinishDemanded { call } => Some(&call.turn),
-            _ => self.task().map(|task| &task.turn),
-        }
-    }
-
-    /// Returns the type of the frame, as `serde` writes it.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Frame::RunAccepted { .. } => "run_accepted",
-            Frame::RunAdopted { .. } => "run_adopted",
-            Frame::RunForked { .. } => "run_forked",
-            Frame::EnsembleStarted { .. } => "ensemble_started",
-            Frame::BeltComposed { .. } => "belt_composed",
-            Frame::TaskStarted { .. } => "task_started",
-            Frame::TaskInput { .. } => "task_input",
-            Frame::ChoreStarted { .. } => "chore_started",
-            Frame::ReflectionStarted { .. } => "reflection_started",
-            Frame::LlmIterationStarted { .. } => "llm_iteration_started",
-            Frame::ModelRetried { .. } => "model_retried",
-            Frame::LlmIterationCompleted { .. } => "llm_iteration_completed",
-            Frame::AnswerTruncated { .. } => "answer_truncated",
-            Frame::AnswerEmpty { .. } => "answer_empty",
-            Frame::MetricsSnapshot { .. } => "metrics_snapshot",
-            Frame::ModelFailed { .. } => "model_failed",
-            Frame::HistoryDropped { .. } => "history_dropped",
-            Frame::OutputRejected { .. } => "output_rejected",
-            Frame::LastRound { .. } => "last_round",
-            Frame::LoopNoticed { .. } => "loop_noticed",
-            Frame::CallCharged { .. } => "call_charged",
-            Frame::ToolDispatched { .. } => "tool_dispatched",
-            Frame::FinishDemanded { .. } => "finish_demanded",
-            Frame::SubtaskStarted { .. } => "subtask_started",
-            Frame::DelegationStarted { .. } => "delegation_started",
-            Frame::DelegationCompleted { .. } => "delegation_completed",
-            Frame::DelegationFailed { .. } => "delegation_failed",
-            Frame::ToolCalled { .. } => "tool_called",
-            Frame::FileChanged { .. } => "file_changed",
-            Frame::ReviewRequested(_) => "review_requested",
-            Frame::ReviewDecided { .. } => "review_decided",
-            Frame::ReviewTimedOut { .. } => "review_timed_out",
-            Frame::ReviewClosed { .. } => "review_closed",
-            Frame::TaskCompleted { .. } => "task_completed",
-            Frame::TaskFailed { .. } => "task_failed",
-            Frame::TaskSkipped { .. } => "task_skipped",
-            Frame::DirectiveActive { .. } => "directive_active",
-            Frame::DirectiveDelivered { .. } => "directive_delivered",
-            Frame::ModelSwitched { .. } => "model_switched",
-            Frame::CancelRequested { .. } => "cancel_requested",
-            Frame::RunPaused { .. } => "run_paused",
-            Frame::RunResumed { .. } => "run_resumed",
-            Frame::BudgetExceeded(_) => "budget_exceeded",
-            Frame::EnsembleCompleted { .. } => "ensemble_completed",
-            Frame::Unknown => "unknown",
-        }
-    }
 }

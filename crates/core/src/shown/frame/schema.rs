@@ -18,8 +18,8 @@ pub(super) const NULLABLE: &str = "nullable";
 const RUNS_ONLY: [&str; 6] =
     ["run_accepted", "run_adopted", "run_forked", "ensemble_started", "ensemble_completed", "tool_called"];
 
-/// The schemas of the frames that core makes, by their names (`server.<type>`),
-/// and of what all frames of events have in common.
+/// Returns the schemas of the frames that core makes, by their names (`server.<type>`), and of the fields that all
+/// frames of events have in common.
 pub fn definitions() -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("RunEvent".to_owned(), of::<RunEvent>());
@@ -58,7 +58,7 @@ pub fn add(all: &mut Map<String, Value>, name: &str, frame: Value) {
     }
 }
 
-/// The schemas of a tagged enum's variants, by their tags.
+/// Returns the schemas of a tagged enum's variants, by their tags.
 pub fn variants<T: JsonSchema>() -> Vec<(String, Value)> {
     let schema = of::<T>();
     let each = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
@@ -67,14 +67,14 @@ pub fn variants<T: JsonSchema>() -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The schema of a type as it is written, whole and without references.
+/// Returns the schema of a type as it is written, whole and without references.
 pub fn of<T: JsonSchema>() -> Value {
     let mut schema = whole::<T>(SchemaSettings::draft2020_12().for_serialize());
     simplify(&mut schema, Writer::Server);
     schema
 }
 
-/// The schema of a type as it is read from clients, likewise.
+/// Returns the schema of a type as it is read from clients, whole and without references.
 pub fn sent<T: JsonSchema>() -> Value {
     let mut schema = whole::<T>(SchemaSettings::draft2020_12().for_deserialize());
     simplify(&mut schema, Writer::Client);
@@ -86,15 +86,15 @@ fn whole<T: JsonSchema>(settings: SchemaSettings) -> Value {
     Schema::to_value(settings.into_generator().into_root_schema_for::<T>())
 }
 
-/// The side that writes a frame. A client may write `null` for nothing; the
-/// server leaves nothing out by writing `null`, unless the field says so.
+/// The side that writes a frame. A client may write `null` for an absent field; the server omits the field instead,
+/// unless the field is marked with [`NULLABLE`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Client,
     Server,
 }
 
-/// A frame with the fields that all of its kind have.
+/// Adds the fields that all frames of this kind have.
 fn placed(place: &str, mut frame: Value) -> Value {
     let description = frame.as_object_mut().and_then(|frame| frame.shift_remove("description"));
     json!({ "description": description, "allOf": [reference(place), frame] })
@@ -146,7 +146,7 @@ fn explain(fields: &mut Map<String, Value>, words: &[Value]) {
     fields.insert("description".to_owned(), format!("{before}One of {listed}, in any case.").into());
 }
 
-/// A choice: between words it is their list.
+/// Simplifies a choice: one between words becomes an `enum`.
 fn simplified(choice: Value) -> Map<String, Value> {
     let each = choice.as_array().into_iter().flatten();
     let words: Option<Vec<Value>> = each.map(|each| each.get("const").cloned()).collect();
@@ -156,7 +156,7 @@ fn simplified(choice: Value) -> Map<String, Value> {
     }
 }
 
-/// A field that may be left out is left out where it would be null.
+/// Removes `null` from fields that may be left out: instead of being null they are absent.
 fn drop_nulls(object: &mut Map<String, Value>) {
     let required: Vec<String> =
         object.get("required").and_then(|names| serde_json::from_value(names.clone()).ok()).unwrap_or_default();

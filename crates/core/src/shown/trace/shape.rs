@@ -13,6 +13,7 @@ use crate::id::Id;
 use crate::message::Outcome;
 use crate::requests::agent::Agent;
 use crate::requests::spec::{CaptureMode, Task, Workflow};
+use crate::requests::template::Inputs;
 use crate::shown::frame::field::{Iso, Quoted};
 use crate::shown::frame::quote;
 use crate::shown::view::{is_false, usd};
@@ -35,7 +36,7 @@ pub struct Trace<'a> {
     started_at: Iso,
     completed_at: Option<Iso>,
     total_duration: String,
-    inputs: &'a BTreeMap<String, String>,
+    inputs: &'a Inputs,
     agents: Vec<TracedAgent<'a>>,
     task_traces: Vec<TaskTrace<'a>>,
     metrics: TraceMetrics,
@@ -104,7 +105,7 @@ struct TracePrompts<'a> {
 struct TaskTraceMetadata<'a> {
     task_name: &'a str,
     turn_id: &'a str,
-    /// Calls of the run's own.
+    /// The calls that the run makes itself.
     chores: Vec<TraceCall<'a>>,
 }
 
@@ -116,9 +117,9 @@ struct TraceRound<'a> {
     started_at: Iso,
     completed_at: Iso,
     latency: String,
-    /// -1 when the model did not say.
+    /// -1 when the model did not report it.
     input_tokens: i64,
-    /// -1 when the model did not say.
+    /// -1 when the model did not report it.
     output_tokens: i64,
     response_type: ResponseType,
     response_text: String,
@@ -183,15 +184,15 @@ struct TraceDelegation<'a> {
     worker_trace: Option<TaskTrace<'a>>,
 }
 
-/// What a run or a conversation has used.
+/// The usage of a run or a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TraceMetrics {
-    /// -1 when some model did not say.
+    /// -1 when some model did not report it.
     input_tokens: i64,
-    /// -1 when some model did not say.
+    /// -1 when some model did not report it.
     output_tokens: i64,
-    /// -1 when some model did not say.
+    /// -1 when some model did not report it.
     total_tokens: i64,
     llm_latency: String,
     tool_execution_time: String,
@@ -204,7 +205,7 @@ struct TraceMetrics {
     memory_operations: MemoryOperations,
 }
 
-/// How often memory was used.
+/// The number of uses of memory.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MemoryOperations {
@@ -214,7 +215,7 @@ struct MemoryOperations {
     entity_lookups: usize,
 }
 
-/// Money.
+/// The cost.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TraceCost {
@@ -242,7 +243,8 @@ struct TraceError<'a> {
 impl Tracer {
     pub(super) fn shape(&self) -> Trace<'_> {
         let run = &self.run;
-        let (started, ended) = (run.started_at().unwrap_or(run.accepted_at()), run.end().map(|_| run.at()));
+        let started = run.started_at().unwrap_or(run.accepted_at());
+        let ended = run.end().map(|_| run.at());
         let tasks = self.talks.keys().filter(|id| id.parent().is_none());
         Trace {
             schema_version: VERSION,
@@ -271,7 +273,8 @@ impl Tracer {
 
     fn talk<'a>(&'a self, id: &'a Id) -> Option<TaskTrace<'a>> {
         let talk = self.talks.get(id)?;
-        let task = self.run.spec().tasks.get(talk.worker)?;
+        let task =
+            if talk.worker == id.task_index() { self.run.task(id) } else { self.run.spec().tasks.get(talk.worker) }?;
         let title = if id.parent().is_some() { &talk.title } else { &task.description };
         let prompts = talk.prompts.as_ref();
         let ended = talk.ended_at.unwrap_or(self.run.at());
@@ -416,7 +419,7 @@ impl Tracer {
     }
 }
 
-/// The agent that works on a task.
+/// Returns the agent that works on a task.
 pub(crate) fn agent(task: &Task) -> TracedAgent<'_> {
     let Agent { role, goal, background, allow_delegation } = &task.agent;
     TracedAgent { role, goal, background, tool_names: &task.tools, allow_delegation: *allow_delegation }

@@ -1,17 +1,22 @@
 //! Everything about a run that fits one answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::begun::Begun;
 use super::{Cost, Review, Row, is_false, usd};
-use crate::event::End;
-use crate::id::{Id, Millis};
+use crate::cause::SkipCause;
+use crate::event::{End, Timing};
+use crate::id::{Id, Millis, Place};
+use crate::requests::template::Inputs;
 use crate::shown::frame::field::Iso;
+use crate::shown::frame::review_id;
 use crate::state::budget::Limits;
 use crate::state::conversation::{Conversation, Phase};
+use crate::state::gate::ReviewOutcome;
 use crate::state::run::{Ended, How, Run};
 use crate::text::Text;
 
@@ -21,20 +26,23 @@ use crate::text::Text;
 pub struct RunDetail<'a> {
     #[serde(flatten)]
     row: Row<'a>,
-    inputs: &'a BTreeMap<String, String>,
+    inputs: &'a Inputs,
     tasks: Vec<Task<'a>>,
-    /// How many events it has.
+    /// The number of events.
     event_count: u64,
     limits: LimitsView,
     metrics: Metrics,
     pending_reviews: Vec<Review>,
-    /// What came out of the run: the output of the task that completed last, in a hierarchy the manager's answer; null unless it completed. `run_result` says the same.
+    /// The output of the run: that of the task that completed last, in a hierarchy the manager's answer; null unless it
+    /// completed. `run_result` has the same output.
     output: Option<&'a Text>,
     /// `output` as data, when its task has a schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     parsed_output: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Iso>,
+    #[serde(flatten)]
+    begun: Begun<'a>,
 }
 
 /// A task of a run.
@@ -52,9 +60,51 @@ struct Task<'a> {
     inherited: bool,
     #[serde(flatten)]
     progress: Progress<'a>,
+    /// The group it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a str>,
+    /// The instances of a task that is done for each item or in rounds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    instances: Vec<InstanceView<'a>>,
 }
 
-/// How far a task is; nothing of it before it begins.
+/// One instance of a task: for an item, in a round, or both.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Instance")]
+struct InstanceView<'a> {
+    /// Its place in the run, as in frames.
+    turn_id: String,
+    /// The index of its item, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    item: Option<u32>,
+    /// Its round, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round: Option<u32>,
+    task_description: &'a str,
+    status: TaskStatus,
+    #[serde(skip_serializing_if = "is_false")]
+    #[schemars(extend("const" = true))]
+    inherited: bool,
+    #[serde(flatten)]
+    progress: Progress<'a>,
+    /// Its reviews, open and decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reviews: Vec<InstanceReview>,
+}
+
+/// A review of an instance.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct InstanceReview {
+    review_id: String,
+    timing: Timing,
+    /// The outcome; absent while the review is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+}
+
+/// The progress of a task; empty before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Progress<'a> {
@@ -77,10 +127,13 @@ struct Progress<'a> {
     parsed_output: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
-    /// What was said of an answer that was cut, where the task failed.
+    /// The cause of the skip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<SkipCause>,
+    /// The text of a cut answer, where the task failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial_output: Option<&'a Text>,
-    /// The output was cut at the output limit and taken all the same.
+    /// Whether the output was cut at the output limit and accepted as it is.
     #[serde(skip_serializing_if = "is_false")]
     truncated: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -111,7 +164,7 @@ struct Subtask<'a> {
     tool_call_count: u64,
 }
 
-/// What a run has used.
+/// The usage of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metrics {
@@ -132,22 +185,22 @@ pub struct Metrics {
     unpriced: Vec<String>,
 }
 
-/// What it may use; what has no limit is left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+/// The limits of a run; a limit that is not set is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Limits")]
-struct LimitsView {
-    #[serde(skip_serializing_if = "Option::is_none")]
+pub struct LimitsView {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     max_total_subtasks: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     max_total_llm_calls: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     max_total_tool_calls: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     max_wall_clock_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     max_total_tokens: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     max_cost_usd: Option<f64>,
 }
 
@@ -221,7 +274,7 @@ impl Run {
         RunDetail {
             row: self.row(run),
             inputs: &self.spec().inputs,
-            tasks: (0..self.spec().team().len()).filter_map(|index| self.task_view(index)).collect(),
+            tasks: (0..self.spec().team().len()).filter_map(|index| self.task_view(run, index)).collect(),
             event_count: self.events(),
             limits: self.spec().limits.view(),
             metrics: self.metrics(),
@@ -229,6 +282,7 @@ impl Run {
             output,
             parsed_output,
             completed_at: self.end().map(|_| Iso(self.at())),
+            begun: Begun::of(self.spec().begun_by.as_ref()),
         }
     }
 
@@ -250,7 +304,7 @@ impl Run {
         }
     }
 
-    fn task_view(&self, index: usize) -> Option<Task<'_>> {
+    fn task_view(&self, run: &str, index: usize) -> Option<Task<'_>> {
         let task = self.spec().tasks.get(index)?;
         let id = Id::task(index);
         let turn = self.conversations().get_key_value(&id);
@@ -259,15 +313,81 @@ impl Run {
             (None, Some((id, turn))) => self.progress_of(id, turn),
             (None, None) => Progress::default(),
         };
+        let instances = self.instance_views(run, index);
+        let status = match (self.tasks().get(&index), instances.is_empty()) {
+            (None, false) => self.status_of(&instances),
+            (Some(_), _) | (None, true) => self.task_status(turn.map(|(_, turn)| turn), self.tasks().get(&index)),
+        };
         Some(Task {
             name: &task.name,
             description: &task.description,
             task_description: &task.description,
             agent_role: &task.agent.role,
-            status: self.task_status(turn.map(|(_, turn)| turn), self.tasks().get(&index)),
+            status,
             inherited: self.inherited().contains(&index),
             progress,
+            group: self.spec().group_of(index).map(|(_, group)| group.name.as_str()),
+            instances,
         })
+    }
+
+    /// Returns the instances of a task, over and under way, round by round and item by item.
+    fn instance_views(&self, run: &str, index: usize) -> Vec<InstanceView<'_>> {
+        let all = Place::task(index)..Place::task(index + 1);
+        let over = self.instances().range(all).map(|(place, _)| *place);
+        let group = self.spec().group_of(index).is_some_and(|(_, group)| group.has_instances());
+        if !group && self.spec().tasks.get(index).is_none_or(|task| task.for_each.is_none()) {
+            return Vec::new();
+        }
+        let under_way = self.conversations().keys().filter(|id| id.parent().is_none()).map(Id::site);
+        let under_way = under_way.filter(|place| place.task == index && !place.is_whole());
+        let places: BTreeSet<Place> = over.chain(under_way).collect();
+        let reviews = self.reviews_by_place(run, index);
+        places.into_iter().map(|place| self.instance_view(place, &reviews)).collect()
+    }
+
+    fn instance_view(&self, place: Place, reviews: &BTreeMap<Place, Vec<InstanceReview>>) -> InstanceView<'_> {
+        let id = place.id();
+        let turn = self.conversations().get_key_value(&id);
+        let over = self.instances().get(&place);
+        let progress = match (over, turn) {
+            (Some(instance), _) => instance.ended.progress(),
+            (None, Some((id, turn))) => self.progress_of(id, turn),
+            (None, None) => Progress::default(),
+        };
+        InstanceView {
+            turn_id: id.to_string(),
+            item: place.item,
+            round: place.round,
+            task_description: self.task(&id).map_or("", |task| task.description.as_str()),
+            status: self.task_status(turn.map(|(_, turn)| turn), over.map(|instance| &instance.ended)),
+            inherited: over.is_some_and(|instance| instance.inherited),
+            progress,
+            reviews: reviews.get(&place).cloned().unwrap_or_default(),
+        }
+    }
+
+    fn reviews_by_place(&self, run: &str, index: usize) -> BTreeMap<Place, Vec<InstanceReview>> {
+        let mut reviews: BTreeMap<Place, Vec<InstanceReview>> = BTreeMap::new();
+        for (number, review) in (0..).zip(self.reviews()).filter(|(_, review)| review.turn.task_index() == index) {
+            let outcome = review.verdict.map(ReviewOutcome::word);
+            let view = InstanceReview { review_id: review_id(run, number), timing: review.timing, outcome };
+            reviews.entry(review.turn.site()).or_default().push(view);
+        }
+        reviews
+    }
+
+    /// Returns the status of a task that is not over, from its instances.
+    fn status_of(&self, instances: &[InstanceView<'_>]) -> TaskStatus {
+        let any = |status: TaskStatus| instances.iter().any(|instance| instance.status == status);
+        match self.end() {
+            None if any(TaskStatus::Running) => TaskStatus::Running,
+            None if any(TaskStatus::Waiting) => TaskStatus::Waiting,
+            None => TaskStatus::Running,
+            Some(_) if any(TaskStatus::Failed) => TaskStatus::Failed,
+            Some(End::Cancelled) => TaskStatus::Cancelled,
+            Some(_) => TaskStatus::Skipped,
+        }
     }
 
     fn progress_of<'a>(&'a self, id: &Id, turn: &'a Conversation) -> Progress<'a> {
@@ -315,9 +435,10 @@ impl Ended {
     fn progress(&self) -> Progress<'_> {
         let (output, parsed_output, error) = match &self.how {
             How::Completed { output, parsed } => (Some(output), parsed.as_ref(), None),
-            How::Failed { reason } | How::Skipped { reason } => (None, None, Some(reason.as_str())),
+            How::Failed { reason } | How::Skipped { reason, .. } => (None, None, Some(reason.as_str())),
             How::Cancelled => (None, None, Some(crate::cause::CANCELLED)),
         };
+        let cause = if let How::Skipped { cause, .. } = &self.how { Some(*cause) } else { None };
         Progress {
             model: Some(self.model.as_str()).filter(|model| !model.is_empty()),
             started_at: Some(self.used.started_at).filter(|at| *at > 0).map(Iso),
@@ -328,6 +449,7 @@ impl Ended {
             output,
             parsed_output,
             error,
+            cause,
             partial_output: self.partial.as_ref(),
             truncated: self.truncated,
             subtasks: Vec::new(),
@@ -349,7 +471,7 @@ impl Metrics {
 
 impl Limits {
     /// Returns the limits, without those that are not set.
-    fn view(&self) -> LimitsView {
+    pub fn view(&self) -> LimitsView {
         let limited = |limit: u64| (limit > 0).then_some(limit);
         LimitsView {
             max_total_subtasks: limited(self.subtasks),

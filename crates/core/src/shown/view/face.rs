@@ -1,5 +1,4 @@
-//! What tells a run apart from others in a list: a title, and the beginning of its
-//! output.
+//! The fields that distinguish a run from others in a list: a title, and the beginning of its output.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,11 +15,11 @@ const PREVIEW_MAX: usize = 240;
 const INPUTS_MAX: usize = 8;
 const TASKS_MAX: usize = 16;
 
-/// What tells a run apart from others in a list.
+/// The fields that distinguish a run from others in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Face {
-    /// What it is about: the values of its inputs, or else its first task. Rows of earlier versions have none.
+    /// The title: the values of its inputs, or else its first task. Rows of earlier versions have none.
     #[serde(skip_serializing_if = "String::is_empty")]
     title: String,
     /// The beginning of its output, once it has completed.
@@ -33,7 +32,8 @@ impl Face {
     pub(super) fn of(spec: &Spec, output: Option<&str>) -> Face {
         // Values that no task was told are defaults of a configuration the run does not use.
         let is_told = |value: &str| spec.tasks.iter().take(TASKS_MAX).any(|task| task.description.contains(value));
-        let values = spec.inputs.values().map(|value| value.trim()).filter(|value| !value.is_empty());
+        let texts = spec.inputs.values().filter_map(serde_json::Value::as_str).map(str::trim);
+        let values = texts.filter(|value| !value.is_empty());
         let inputs: Vec<&str> = values.take(INPUTS_MAX).filter(|value| is_told(value)).collect();
         let title = if inputs.is_empty() {
             spec.tasks.first().map_or("", |task| task.description.as_str()).to_owned()
@@ -44,7 +44,7 @@ impl Face {
     }
 }
 
-/// The beginning of a text as one line, with a mark where it was cut.
+/// Returns the beginning of a text as one line, with a mark where it was cut.
 fn line(text: &str, max: usize) -> String {
     // A word has at least one character, so as many words as characters are enough of a long text.
     let words = text.split_whitespace().take(max);

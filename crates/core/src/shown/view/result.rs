@@ -1,4 +1,4 @@
-//! The frame that follows the last event of a run: what came of it.
+//! The frame that follows the last event of a run: its result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,30 +16,30 @@ use crate::text::Text;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultFrame {
-    /// What came of a run; it follows the last event.
+    /// The result of a run; it follows the last event.
     RunResult(RunResult),
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunResult {
     /// The run.
     pub run_id: String,
-    /// How it ended.
+    /// The final status.
     pub status: Status,
     /// The outputs of its tasks, in the order in which they completed.
     pub outputs: Vec<TaskOutput>,
-    /// How long it took.
+    /// The duration of the run.
     pub duration_ms: Millis,
-    /// What it used.
+    /// The usage of the run.
     pub metrics: Metrics,
-    /// What came out of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed.
+    /// The output of the run: the last of `outputs`, in a hierarchy the manager's answer; null unless it completed.
     pub output: Option<Text>,
     /// `output` as data, when its task has a schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed_output: Option<Value>,
-    /// Why it failed.
+    /// The reason why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -52,12 +52,12 @@ pub struct TaskOutput {
     pub task_name: String,
     /// The output.
     pub output: Text,
-    /// How long the task took.
+    /// The duration of the task.
     pub duration_ms: Millis,
     /// The output as data, when the task has a schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed_output: Option<Value>,
-    /// The output was cut at the output limit and taken all the same.
+    /// Whether the output was cut at the output limit and accepted as it is.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
     /// The task ended in the run that this one goes on from.
@@ -70,7 +70,7 @@ impl ResultFrame {
     /// The type of the frame.
     pub const KIND: &'static str = "run_result";
 
-    /// The frame as it is sent.
+    /// Returns the frame as it is sent.
     pub fn text(&self) -> String {
         // A frame holds nothing that JSON cannot write.
         serde_json::to_string(self).unwrap_or_default()
@@ -94,7 +94,8 @@ impl Run {
     }
 
     fn task_output(&self, index: usize) -> Option<TaskOutput> {
-        let (task, ended) = (self.spec().tasks.get(index)?, self.tasks().get(&index)?);
+        let task = self.spec().tasks.get(index)?;
+        let ended = self.tasks().get(&index)?;
         let How::Completed { output, parsed } = &ended.how else { return None };
         Some(TaskOutput {
             task_name: task.name.clone(),

@@ -20,27 +20,33 @@ pub struct Review {
     pub task_index: usize,
     /// The role of the agent.
     pub agent_role: String,
-    /// What the agent works on, or asks.
+    /// The description of the task, or the question of the agent.
     pub task_description: String,
     /// The place of the task in the run.
     pub turn_id: String,
+    /// The index of the item that the task is done for, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// The round of its group, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
     /// The name of the task.
     pub task_name: String,
     /// The output that is reviewed; empty before the task.
     pub task_output: Text,
     /// Before, while or after the task is done.
     pub timing: Timing,
-    /// 0: it waits for ever.
+    /// The time for which it waits; 0 means without limit.
     pub timeout_ms: u64,
-    /// What happens at `expiresAt`; absent when it waits for ever.
+    /// The step that follows at `expiresAt`; absent when it waits without limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_timeout: Option<OnTimeout>,
     /// When it was asked for.
     pub created_at: Iso,
-    /// Absent when it waits for ever.
+    /// The time at which it stops waiting; absent when it waits without limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Iso>,
-    /// What an agent asks.
+    /// The question of an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// Answers to choose from.
@@ -49,10 +55,10 @@ pub struct Review {
 }
 
 impl Review {
-    /// A review that was asked for, in its run.
+    /// Creates the view of a review that was asked for in this run.
     pub(crate) fn of(run: &str, review: field::Review) -> Review {
         let field::Review { task, review_id, task_output, timing, timeout_ms, on_timeout, .. } = review;
-        let field::TurnPlace { task_index, agent_role, task_description, turn_id } = task.turn;
+        let field::TurnPlace { task_index, agent_role, task_description, turn_id, item, round } = task.turn;
         Review {
             review_id,
             run_id: run.to_owned(),
@@ -60,6 +66,8 @@ impl Review {
             agent_role,
             task_description,
             turn_id,
+            item,
+            round,
             task_name: task.task_name.unwrap_or_default(),
             task_output,
             timing,

@@ -28,9 +28,10 @@ impl StoredRow {
     /// Says that the run's events cannot be stored at the moment.
     pub fn stall(&mut self) {
         self.0.insert("waitingFor".to_owned(), json!(WaitingFor::Storage));
+        self.0.remove("waitingSince");
     }
 
-    /// Says whose run it is, unless the row does: rows of earlier versions do not.
+    /// Adds the owner, unless the row has one: rows of earlier versions have none.
     pub fn belong_to(&mut self, owner: &Owner) {
         self.0.entry("owner").or_insert_with(|| owner.as_str().into());
     }

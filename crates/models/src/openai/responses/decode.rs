@@ -111,7 +111,7 @@ impl Decoder for Response {
         self.items.sort_by_key(|(place, _)| *place);
         let mut ids = Ids::of(&ask.messages);
         let parts = self.items.into_iter().map(|(_, item)| part(item, &mut ids, ask)).collect::<Result<_, _>>()?;
-        Ok(Whole { parts, stop, usage: self.usage })
+        Ok(Whole { parts, stop, usage: self.usage, unsaid: String::new() })
     }
 }
 
@@ -166,7 +166,8 @@ fn part(mut item: Map<String, Value>, ids: &mut Ids<'_>, ask: &Ask) -> Result<Pa
         }
         Some("function_call") => call(item, ids, ask).map(Part::Call),
         Some("reasoning") => {
-            let (summary, thoughts) = (joined(item.get("summary")), joined(item.get("content")));
+            let summary = joined(item.get("summary"));
+            let thoughts = joined(item.get("content"));
             let text = if summary.is_empty() { thoughts } else { summary };
             let can_go_back = item.get("encrypted_content").is_some_and(Value::is_string);
             Ok(Part::Thinking { text: text.into(), native: can_go_back.then_some(Value::Object(item)) })
@@ -179,7 +180,9 @@ fn part(mut item: Map<String, Value>, ids: &mut Ids<'_>, ask: &Ask) -> Result<Pa
 fn call(mut item: Map<String, Value>, ids: &mut Ids<'_>, ask: &Ask) -> Result<Call, Failure> {
     item.shift_remove("type");
     let mut take = |name| if let Some(Value::String(text)) = item.shift_remove(name) { text } else { String::new() };
-    let (id, name, args) = (take("call_id"), take("name"), take("arguments"));
+    let id = take("call_id");
+    let name = take("name");
+    let args = take("arguments");
     if name.is_empty() {
         return Err(malformed("a call names no tool"));
     }
@@ -198,7 +201,8 @@ fn joined(contents: Option<&Value>) -> String {
 }
 
 fn usage(counted: Counted) -> Usage {
-    let (input, output) = (counted.input_tokens_details.unwrap_or_default(), counted.output_tokens_details);
+    let input = counted.input_tokens_details.unwrap_or_default();
+    let output = counted.output_tokens_details;
     Usage {
         input: counted.input_tokens,
         output: counted.output_tokens,

@@ -3,6 +3,7 @@
 //! where some of it cannot be sent back, the rest is sent in portable form.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
@@ -10,9 +11,10 @@ use consort_core::model_options::ReasoningEffort;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::pairs::{Ids, Open, Told};
+use crate::pairs::{CallResult, Ids, Open};
+use crate::structured::Named;
 use crate::wire::Endpoint;
-use crate::{Ask, names};
+use crate::{Ask, File, names};
 
 /// The longest call id that the API accepts.
 const ID_MAX: usize = 64;
@@ -38,6 +40,20 @@ pub(super) struct Body<'a> {
     top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Reasoning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<Text<'a>>,
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    format: Format<'a>,
+}
+
+#[derive(Serialize)]
+struct Format<'a> {
+    r#type: &'static str,
+    #[serde(flatten)]
+    schema: Named<'a>,
 }
 
 #[derive(Serialize)]
@@ -83,6 +99,28 @@ enum Item<'a> {
 enum Content<'a> {
     Words(Cow<'a, str>),
     Output([OutputText<'a>; 1]),
+    Input(Vec<InputPart<'a>>),
+}
+
+/// The words of a user, or a file beside them.
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum InputPart<'a> {
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image { image_url: String },
+    #[serde(rename = "input_file")]
+    File { filename: &'a str, file_data: String },
+}
+
+impl<'a> InputPart<'a> {
+    fn of(file: &'a File) -> InputPart<'a> {
+        match file.is_picture() {
+            true => InputPart::Image { image_url: file.data_url() },
+            false => InputPart::File { filename: &file.name, file_data: file.data_url() },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -97,10 +135,12 @@ impl<'a> Body<'a> {
     pub(super) fn new(ask: &'a Ask, endpoint: &'a Endpoint) -> Body<'a> {
         let options = &endpoint.options;
         let is_serial = !options.parallel_tool_calls && !ask.tools.is_empty();
-        let (items, open, ids) = (Vec::with_capacity(ask.messages.len()), Open::new(), Ids::default());
+        let items = Vec::with_capacity(ask.messages.len());
+        let open = Open::new();
+        let ids = Ids::default();
         let mut conversation = Conversation { origin: &endpoint.origin, items, open, ids };
         for message in ask.messages.iter() {
-            conversation.add(message);
+            conversation.add(message, &ask.files);
         }
         conversation.settle();
         Body {
@@ -115,13 +155,18 @@ impl<'a> Body<'a> {
             temperature: ask.options.temperature,
             top_p: ask.options.top_p,
             reasoning: ask.options.reasoning_effort.map(|effort| Reasoning { effort }),
+            text: ask
+                .schema
+                .as_ref()
+                .map(|schema| Text { format: Format { r#type: "json_schema", schema: Named::new(schema) } }),
         }
     }
 }
 
 fn function(tool: &ToolInfo) -> Tool<'_> {
     let parameters = Some(tool.schema.json()).filter(|schema| schema.is_object());
-    let (name, description) = (names::encode(&tool.name), tool.description.as_str());
+    let name = names::encode(&tool.name);
+    let description = tool.description.as_str();
     Tool { r#type: "function", name, description, parameters, strict: false }
 }
 
@@ -135,10 +180,13 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn add(&mut self, message: &'a Message) {
+    fn add(&mut self, message: &'a Message, files: &'a BTreeMap<String, File>) {
         match message {
             Message::System { text } => self.say("system", text.as_str().into()),
             Message::User { text } => self.say("user", text.as_str().into()),
+            Message::Files { files: attached } => {
+                self.show(attached.iter().filter_map(|file| files.get(&file.id)).map(InputPart::of).collect());
+            }
             Message::Assistant(reply) => {
                 self.settle();
                 let goes_back = reply.wire == self.origin && is_whole(reply);
@@ -148,7 +196,7 @@ impl<'a> Conversation<'a> {
                 }
             }
             Message::Tool { provider_id, name, text, is_error, .. } => {
-                self.open.result(provider_id, name, Told { text: text.as_str(), is_error: *is_error });
+                self.open.result(provider_id, name, CallResult { text: text.as_str(), is_error: *is_error });
             }
         }
     }
@@ -156,6 +204,22 @@ impl<'a> Conversation<'a> {
     fn say(&mut self, role: &'static str, words: Cow<'a, str>) {
         self.settle();
         self.items.push(Item::Message { role, content: Content::Words(words), native: None });
+    }
+
+    /// Adds files to the user's message before them, or as a message of their own after results of tools.
+    fn show(&mut self, files: Vec<InputPart<'a>>) {
+        if files.is_empty() {
+            return;
+        }
+        self.settle();
+        let mut input = Vec::with_capacity(files.len() + 1);
+        if let Some(Item::Message { role: "user", content: Content::Words(words), .. }) = self.items.last_mut() {
+            let text = std::mem::take(words);
+            self.items.pop();
+            input.extend((!text.is_empty()).then_some(InputPart::Text { text }));
+        }
+        input.extend(files);
+        self.items.push(Item::Message { role: "user", content: Content::Input(input), native: None });
     }
 
     /// Returns a part in the form it came in.

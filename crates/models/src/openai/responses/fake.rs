@@ -11,7 +11,7 @@ use crate::openai::fake::error;
 /// The rules of the Responses API.
 pub(crate) const RULES: Rules = Rules { base: "/v1", path: "/v1/responses", refusal };
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "model",
     "input",
     "stream",
@@ -23,6 +23,7 @@ const FIELDS: [&str; 12] = [
     "temperature",
     "top_p",
     "reasoning",
+    "text",
     "service_tier",
 ];
 
@@ -89,8 +90,16 @@ fn message_complaint(item: &Value) -> Option<String> {
     let role = text(item, "role");
     let is_output =
         |part: &Value| text(part, "type") == "output_text" && part.get("annotations").is_some_and(Value::is_array);
+    let has = |part: &Value, field: &str| !text(part, field).is_empty();
+    let is_input = |part: &Value| match text(part, "type") {
+        "input_text" => has(part, "text"),
+        "input_image" => has(part, "image_url"),
+        "input_file" => has(part, "filename") && has(part, "file_data"),
+        _ => false,
+    };
     let is_legal = match item.get("content") {
         Some(Value::String(_)) => matches!(role, "system" | "user" | "assistant"),
+        Some(Value::Array(parts)) if role == "user" => parts.iter().all(is_input),
         Some(Value::Array(parts)) => role == "assistant" && parts.iter().all(is_output) && item.get("id").is_some(),
         Some(_) | None => false,
     };

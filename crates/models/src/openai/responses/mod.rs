@@ -30,7 +30,7 @@ impl Wire for Responses {
         serde_json::to_vec(&encode::Body::new(ask, endpoint))
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    fn decoder(&self, _ask: &Ask) -> Box<dyn Decoder> {
         Box::new(decode::Response::default())
     }
 }

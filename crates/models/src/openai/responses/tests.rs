@@ -12,7 +12,7 @@ use crate::conformance::{CALLS, Scene, WORDS, ask, result};
 use crate::fake::Answer;
 use crate::openai::fake::error;
 use crate::openai::{Api, OpenAi};
-use crate::wired::{Wired, said, system, user, words as text_part};
+use crate::wired::{Wired, said, system, user, with_files, words as text_part};
 use crate::{Ask, BodyShape, names};
 
 const WIRE: Wired = Wired {
@@ -173,4 +173,25 @@ async fn options_headers_and_extra_fields_are_sent_in_the_providers_words() {
     let body = WIRE.optional(BodyShape::Responses).await;
     assert_eq!((&body["temperature"], &body["top_p"], &body["seed"]), (&json!(0.5), &json!(0.9), &json!(null)));
     assert_eq!(body["reasoning"], json!({ "effort": "high" }));
+}
+
+#[tokio::test]
+async fn a_schema_is_told_in_the_providers_words_until_it_refuses_it() {
+    let told = WIRE.schema_at(BodyShape::Responses, "/text/format").await;
+    assert_eq!(
+        (&told["type"], &told["name"], &told["strict"]),
+        (&json!("json_schema"), &json!("answer"), &json!(false))
+    );
+    assert_eq!(told["schema"]["type"], "object");
+}
+
+#[tokio::test]
+async fn files_are_sent_as_input_of_a_user() {
+    let request = WIRE.asked(with_files()).await;
+    let expected = json!([
+        { "type": "input_text", "text": "Look." },
+        { "type": "input_image", "image_url": "data:image/png;base64,AAEC" },
+        { "type": "input_file", "filename": "b.bin", "file_data": "data:application/pdf;base64,AAEC" },
+    ]);
+    assert_eq!(request["input"].as_array().unwrap().last().unwrap()["content"], expected);
 }

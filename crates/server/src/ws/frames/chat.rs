@@ -2,8 +2,8 @@
 //! approvals, and return the results of tools that run in the client.
 
 use consort_chat as chats;
-use consort_chat::{Chats, Opening, Place, Said as Spoken, Start};
-use consort_core::chat::{self, Answer, Mode, Presence, Say};
+use consort_chat::{Chats, MessageState, Opening, Said as Spoken, Start};
+use consort_core::chat::{self, Mode, Presence, Say};
 use consort_core::frame::schema::sent;
 use consort_runtime::engine;
 use consort_tools::busy;
@@ -16,9 +16,10 @@ use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::Whose;
 use crate::problem::Problem;
+use crate::routes::approvals::ApprovalRequest;
 use crate::routes::steer::Applied;
 use crate::routes::threads::heard;
-use crate::ws::answer::{Answer as Told, AskedInChat, Echo, Running, RunningTurn, ThreadStatus};
+use crate::ws::answer::{Answer as Response, AskedInChat, Echo, Running, RunningTurn, ThreadStatus};
 use crate::ws::session::Session;
 
 pub(super) const ROWS: &[Row] = &[
@@ -81,32 +82,38 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
+/// The fields of a frame that are no part of the message in it.
+const AROUND: &[&str] = &["type", "requestId", "request_id", "thread_id"];
+
 /// Sends a message. Without a thread it begins one, unless it cannot be answered.
 async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let client_tools = session.talks.tools.clone();
-    let say = Say { client_tools, presence: Presence::Attended, ..heard(sent)? };
+    let say = Say { client_tools, presence: Presence::Attended, ..heard(&session.site, &session.pass, sent).await? };
     if let Some(thread) = sent.optional_text("thread_id")? {
         return say_in(session, sent, thread, say).await;
     }
     session.talks.check_room()?;
     let caller = caller(session);
+    let warnings = say.warnings(&sent.0, AROUND);
     let Opening { thread, said, frames, .. } = session.site.server.chats.open_with(&caller.0, say).await?;
     session.talks.add(&thread, frames);
-    session.tell(&ack(sent, &thread, &said));
+    session.tell(&ack(sent, &thread, &said, warnings));
     Ok(())
 }
 
 async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> Result<(), Problem> {
     let (caller, chats) = attend(session, thread).await?;
+    let warnings = say.warnings(&sent.0, AROUND);
     let said = chats.say(&caller.0, thread, say).await?;
-    session.tell(&ack(sent, thread, &said));
+    session.tell(&ack(sent, thread, &said, warnings));
     Ok(())
 }
 
 /// Joins a thread before a message is sent, so that its turn is followed from the
 /// beginning.
 async fn attend(session: &mut Session, thread: &str) -> Result<(Caller, Chats), Problem> {
-    let (caller, chats) = (caller(session), session.site.server.chats.clone());
+    let caller = caller(session);
+    let chats = session.site.server.chats.clone();
     if !session.talks.follows(thread) {
         session.talks.follow(&chats, &caller, thread, Start::Now).await?;
     }
@@ -120,29 +127,33 @@ async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let thread = sent.text("thread_id")?;
     let (caller, chats) = attend(session, thread).await?;
     let said = chats.go_on(&caller.0, thread, client).await?;
-    session.tell(&ack(sent, thread, &said));
+    session.tell(&ack(sent, thread, &said, Vec::new()));
     Ok(())
 }
 
-fn ack(sent: &Sent, thread: &str, said: &Spoken) -> Told {
+fn ack(sent: &Sent, thread: &str, said: &Spoken, warnings: Vec<String>) -> Response {
     let (seq, queue_position) = match said.place {
-        Place::Begun { seq } => (Some(seq), None),
-        Place::Waits { position } => (None, Some(position)),
+        MessageState::Begun { seq } => (Some(seq), None),
+        MessageState::Waits { position } => (None, Some(position)),
     };
-    let (thread_id, turn_id) = (thread.to_owned(), said.turn.to_string());
-    Told::ChatAck { asked: asked(sent), thread_id, turn_id, seq, queue_position }
+    let thread_id = thread.to_owned();
+    let turn_id = said.turn.to_string();
+    Response::ChatAck { asked: asked(sent), thread_id, turn_id, seq, queue_position, warnings }
 }
 
 async fn stop(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (caller, thread) = (caller(session), sent.text("thread_id")?);
+    let caller = caller(session);
+    let thread = sent.text("thread_id")?;
     let turn = session.site.server.chats.stop(&caller.0, thread).await?;
-    let (thread_id, turn_id) = (thread.to_owned(), turn.to_string());
-    session.tell(&Told::ChatStopped { asked: asked(sent), thread_id, turn_id });
+    let thread_id = thread.to_owned();
+    let turn_id = turn.to_string();
+    session.tell(&Response::ChatStopped { asked: asked(sent), thread_id, turn_id });
     Ok(())
 }
 
 async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (caller, chats) = (caller(session), session.site.server.chats.clone());
+    let caller = caller(session);
+    let chats = session.site.server.chats.clone();
     let thread = sent.text("thread_id")?;
     let from = match sent.object()?.get("last_seq") {
         None | Some(Value::Null) => Start::Now,
@@ -152,7 +163,7 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let last = chats.last(thread).await?;
     let running = chats.running(thread).await?.map(|turn| turn.turn);
     session.talks.follow(&chats, &caller, thread, from).await?;
-    session.tell(&Told::ChatResumed {
+    session.tell(&Response::ChatResumed {
         asked: asked(sent),
         thread_id: thread.to_owned(),
         status: if running.is_some() { ThreadStatus::Running } else { ThreadStatus::Finished },
@@ -169,7 +180,8 @@ fn after(last: &Value) -> Result<u64, Problem> {
 }
 
 async fn turns(session: &mut Session) -> Result<(), Problem> {
-    let (caller, chats) = (caller(session), session.site.server.chats.clone());
+    let caller = caller(session);
+    let chats = session.site.server.chats.clone();
     let mut running = Vec::new();
     for (thread, turn) in chats.running_turns(&caller.0).await? {
         running.push(RunningTurn {
@@ -179,16 +191,17 @@ async fn turns(session: &mut Session) -> Result<(), Problem> {
             last_seq: turn.next.checked_sub(1),
         });
     }
-    session.tell(&Told::ChatTurns { turns: running });
+    session.tell(&Response::ChatTurns { turns: running });
     Ok(())
 }
 
 async fn set_mode(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (caller, thread) = (caller(session), sent.text("thread_id")?);
+    let caller = caller(session);
+    let thread = sent.text("thread_id")?;
     let mode = mode(sent.object()?)?.ok_or_else(|| Problem::bad_request("`permission_mode` is required"))?;
     let holds = session.site.server.chats.set_mode(&caller.0, thread, mode).await?.mode;
     let permission_mode = holds.unwrap_or(mode);
-    session.tell(&Told::PermissionMode { asked: asked(sent), thread_id: thread.to_owned(), permission_mode });
+    session.tell(&Response::PermissionMode { asked: asked(sent), thread_id: thread.to_owned(), permission_mode });
     Ok(())
 }
 
@@ -197,13 +210,14 @@ fn mode(fields: &Map<String, Value>) -> Result<Option<Mode>, Problem> {
 }
 
 async fn approve(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (caller, approval) = (caller(session), sent.text("approval_id")?);
-    let answer = sent.choice::<Answer>("decision")?.ok_or_else(|| Problem::bad_request("`decision` is required"))?;
-    session.site.server.chats.approve(&caller.0, approval, answer).await?;
-    session.tell(&Told::ToolApprovalAck {
+    let caller = caller(session);
+    let approval = sent.text("approval_id")?;
+    let request = ApprovalRequest::read(sent)?;
+    request.give(&session.site.server.chats, &caller, approval).await?;
+    session.tell(&Response::ToolApprovalAck {
         asked: asked(sent),
         approval_id: approval.to_owned(),
-        decision: answer.word().to_owned(),
+        decision: request.decision.word().to_owned(),
         status: Applied::Applied,
     });
     Ok(())
@@ -216,7 +230,7 @@ fn manifest<'a>(session: &'a mut Session, sent: &'a Sent) -> BoxFuture<'a, Resul
     );
     let outcome = offered.map(|tools| {
         let names = tools.iter().map(|tool| tool.name.clone()).collect();
-        session.tell(&Told::UiManifestAck { asked: asked(sent), tools: names });
+        session.tell(&Response::UiManifestAck { asked: asked(sent), tools: names });
         session.talks.tools = tools;
     });
     std::future::ready(outcome).boxed()
@@ -224,7 +238,8 @@ fn manifest<'a>(session: &'a mut Session, sent: &'a Sent) -> BoxFuture<'a, Resul
 
 /// Returns the result of a call to its turn, which is in one of the client's threads.
 async fn returned(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (caller, chats) = (caller(session), session.site.server.chats.clone());
+    let caller = caller(session);
+    let chats = session.site.server.chats.clone();
     let call = sent.text("tool_call_id")?;
     let result = match sent.object()?.get("result") {
         Some(Value::String(text)) => text.as_str().into(),
@@ -250,7 +265,7 @@ fn caller(session: &Session) -> Caller {
     session.pass.caller.clone()
 }
 
-/// The id of the request that is answered.
+/// Returns the id of the request that is answered.
 fn asked(sent: &Sent) -> AskedInChat {
     AskedInChat { request_id: Echo::of(&sent.0, "request_id") }
 }

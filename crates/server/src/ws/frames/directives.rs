@@ -3,14 +3,11 @@
 
 use std::sync::Arc;
 
-use consort_core::decide::Command;
 use consort_core::event::Directive;
 use consort_core::frame::schema::sent;
 use consort_core::owner::Owner;
-use consort_core::spec::Kind;
 use consort_core::tier::Tier;
-use consort_log::Query;
-use consort_runtime::engine::Engine;
+use consort_runtime::engine::{Engine, Instructed, Instruction};
 
 use super::{Row, asked, shape};
 use crate::Site;
@@ -31,15 +28,7 @@ pub(super) const ROWS: &[Row] = &[Row {
     act: |session, sent| Box::pin(directive(session, sent)),
 }];
 
-/// Runs that one directive reaches; more are never active at once.
-const ACTIVE_MAX: usize = 10_000;
 const SET_MODEL_TIER: &str = "SET_MODEL_TIER";
-
-/// The effect of a directive.
-enum Meaning {
-    Say(Directive),
-    Ask(Tier),
-}
 
 /// The client that gives a directive.
 struct Giver {
@@ -71,43 +60,27 @@ async fn directive(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 
 /// Gives a directive to every run it is meant for; returns its id in the first of them.
 async fn given(giver: &Giver, author: &Author, sent: &Sent) -> Result<String, Problem> {
-    let (site, runs) = (&*giver.site, &giver.runs);
-    let meaning = meaning(giver, sent)?;
-    let named = sent.optional_text("runId")?;
-    let reached = match named {
-        Some(run) => vec![run.into()],
-        None => active(giver).await?,
-    };
-    let mut outcome = Err(Problem::bad_request("no run is under way"));
-    for run in &reached {
-        let told = match &meaning {
-            Meaning::Say(directive) => steer::given(runs, run, directive).await,
-            Meaning::Ask(tier) => switched(giver, run, *tier).await,
-        };
-        outcome = outcome.or(told);
+    let instruction = instruction(giver, sent)?;
+    let Instructed { id, owner } = giver.runs.instruct(sent.optional_text("runId")?, &instruction).await?;
+    if matches!(instruction, Instruction::UseTier { .. }) {
+        announce((&giver.site, author, owner), sent, &id);
     }
-    if let (Meaning::Ask(_), Ok(id)) = (&meaning, &outcome) {
-        let owner = match named {
-            Some(run) => runs.run(run).await?.owner().clone(),
-            None => giver.pass.sight.owner(),
-        };
-        announce((site, author, owner), sent, id);
-    }
-    outcome
+    Ok(id)
 }
 
-fn meaning(giver: &Giver, sent: &Sent) -> Result<Meaning, Problem> {
+fn instruction<'a>(giver: &'a Giver, sent: &Sent) -> Result<Instruction<'a>, Problem> {
     let Some(action) = sent.optional_text("action")? else {
         let directive = steer::directive(sent, &giver.pass, giver.site.now())?;
         let target = directive.target.clone().or(addressee(&giver.site, sent)?);
-        return Ok(Meaning::Say(Directive { target, ..directive }));
+        return Ok(Instruction::Direct(Directive { target, ..directive }));
     };
     steer::ttl(sent)?;
     if !action.trim().eq_ignore_ascii_case(SET_MODEL_TIER) {
         return Err(Problem::bad_request(format!("`action` must be {SET_MODEL_TIER}, not '{action}'")));
     }
-    let tier = sent.choice::<Tier>("value")?;
-    tier.map(Meaning::Ask).ok_or_else(|| Problem::bad_request("`value` is required: PRIMARY or FALLBACK"))
+    let missing = || Problem::bad_request("`value` is required: PRIMARY or FALLBACK");
+    let tier = sent.choice::<Tier>("value")?.ok_or_else(missing)?;
+    Ok(Instruction::UseTier { tier, catalog: &giver.site.server.catalog, by: giver.pass.caller.0.clone() })
 }
 
 /// Reads the addressee; `None` stands for the whole ensemble.
@@ -116,22 +89,6 @@ fn addressee(site: &Site, sent: &Sent) -> Result<Option<String>, Problem> {
     let everybody = ["", "*", &server.network.options().name, &server.ensemble.name];
     let to = sent.optional_text("to")?.map(str::trim);
     Ok(to.filter(|to| !everybody.iter().any(|all| all.eq_ignore_ascii_case(to))).map(str::to_owned))
-}
-
-/// Returns the active runs of the caller's owner, whatever others the caller sees.
-async fn active(giver: &Giver) -> Result<Vec<Arc<str>>, Problem> {
-    let (kind, owner) = (Some(Kind::Run.word().to_owned()), Some(giver.pass.sight.owner()));
-    let query = Query { kind, owner, ended: Some(false), limit: ACTIVE_MAX, ..Query::default() };
-    Ok(giver.runs.list(query).await?.rows.into_iter().map(|(run, _)| run).collect())
-}
-
-async fn switched(giver: &Giver, run: &Arc<str>, tier: Tier) -> Result<String, Problem> {
-    let (runs, by) = (&giver.runs, giver.pass.caller.0.clone());
-    let state = runs.run(run).await?;
-    let none = || Problem::bad_request(format!("the model '{}' has no fallback", state.model()));
-    let models = giver.site.server.catalog.model(state.tier(tier).ok_or_else(none)?)?;
-    runs.command(run, Command::SwitchModel { models, by }).await?;
-    Ok(format!("directive-{}", uuid::Uuid::now_v7().simple()))
 }
 
 /// Announces a control directive to the sockets of its runs' owner, because it is no event of a run.

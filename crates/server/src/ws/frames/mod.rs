@@ -18,7 +18,7 @@ use crate::access::{Caller, Scope};
 use crate::audit::Change;
 use crate::body::{Sent, json};
 use crate::endpoint::Whose;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::ws::answer::{Asked, Echo, Failure};
 use crate::ws::session::Session;
 
@@ -34,7 +34,7 @@ struct Row {
     kind: &'static str,
     /// The scope that a key must have.
     scope: Scope,
-    /// Whose things it is about.
+    /// The ownership of the things it is about.
     whose: Whose,
     /// Its schema.
     shape: Shape,
@@ -48,11 +48,11 @@ type Shape = fn() -> Value;
 pub(super) struct Acked {
     /// The run.
     run: Option<String>,
-    /// What became of it.
+    /// The result.
     status: &'static str,
 }
 
-/// The schemas of everything a client can send, by their types, with what a key must allow.
+/// Returns the schemas of all frames that a client can send, by their types, with the scope that a key must have.
 pub(crate) fn sent_shapes() -> impl Iterator<Item = (&'static str, Value)> {
     rows().map(|row| {
         let mut shape = (row.shape)();
@@ -64,7 +64,7 @@ pub(crate) fn sent_shapes() -> impl Iterator<Item = (&'static str, Value)> {
     })
 }
 
-/// The schemas of what the network tells over a socket, by their types.
+/// Returns the schemas of the frames that a link sends, by their types.
 pub(crate) fn told_shapes() -> impl Iterator<Item = (&'static str, Value)> {
     peers::TOLD.iter().map(|(kind, shape)| (*kind, shape()))
 }
@@ -103,9 +103,17 @@ impl Said {
     pub(super) async fn act(&self, session: &mut Session) -> Result<(), Box<Failure>> {
         let told = |problem: Problem| Failure::of(&problem, &self.sent.0);
         let row = self.row.as_ref().map_err(|problem| told(problem.clone()))?;
-        session.pass.check(row.scope).map_err(told)?;
         let caller = session.pass.caller.clone();
-        let outcome = (row.act)(session, &self.sent).await;
+        let outcome = match session.pass.check(row.scope) {
+            Ok(()) => (row.act)(session, &self.sent).await,
+            Err(problem) => {
+                session.site.refusals.note_frame(&session.source, row.kind);
+                return Err(told(problem));
+            }
+        };
+        if outcome.as_ref().is_err_and(|problem| problem.code() == Code::Forbidden) {
+            session.site.refusals.note_frame(&session.source, row.kind);
+        }
         if row.scope != Scope::Read {
             let status = outcome.as_ref().map_or_else(|problem| problem.code().word(), |()| "OK");
             let acked = session.acked.take().unwrap_or(Acked { run: None, status });
@@ -144,7 +152,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
     TABLE.into_iter().flatten()
 }
 
-/// The id of the request that is answered.
+/// Returns the id of the request that is answered.
 fn asked(sent: &Sent) -> Asked {
     Asked { request_id: Echo::of(&sent.0, "requestId") }
 }

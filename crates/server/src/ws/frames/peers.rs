@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     row("capacity_update", sent::<CapacityUpdate>),
 ];
 
-/// What a link tells the other side.
+/// The frames that a link sends to the other side.
 pub(super) const TOLD: [(&str, Shape); 8] = [
     ("task_request", of::<TaskRequest>),
     ("tool_request", of::<ToolRequest>),
@@ -47,7 +47,7 @@ pub(super) const TOLD: [(&str, Shape); 8] = [
     ("capacity_update", of::<CapacityUpdate>),
 ];
 
-/// The schema of `peer_hello`: the side that dials must have a name to be called by.
+/// Returns the schema of `peer_hello`: the side that dials must have a name to be called by.
 fn sent_hello() -> Value {
     let mut shape = sent::<Hello>();
     if let Value::Object(fields) = &mut shape {
@@ -88,7 +88,8 @@ fn by(session: &Session) -> Owner {
 /// Passes a frame to the network, which answers it.
 async fn pass_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let frame = Frame::check(&sent.0).map_err(Problem::bad_request)?;
-    let (network, by) = (&session.site.server.network, by(session));
+    let network = &session.site.server.network;
+    let by = by(session);
     let link = session.link.get_or_insert_with(|| Link::with_client(network, by));
     link.say(frame).await;
     Ok(())

@@ -13,6 +13,7 @@ use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::Whose;
 use crate::problem::{Code, More, Problem};
+use crate::routes::budget;
 use crate::routes::steer::{self, Switched};
 use crate::routes::submit::{self, Accepted, From, Rehearsal, Taken};
 use crate::ws::answer::{Answer, ControlStatus, Controlled, RunAck, RunAckStatus};
@@ -40,6 +41,8 @@ pub(super) const ROWS: &[Row] = &[
 pub(super) enum Action {
     Cancel,
     SwitchModel,
+    GiveUp,
+    RaiseBudget,
     Pause,
     Resume,
 }
@@ -48,6 +51,8 @@ impl Choice for Action {
     const WORDS: &'static [(&'static str, Action)] = &[
         ("cancel", Action::Cancel),
         ("switch_model", Action::SwitchModel),
+        ("give_up", Action::GiveUp),
+        ("raise_budget", Action::RaiseBudget),
         ("pause", Action::Pause),
         ("resume", Action::Resume),
     ];
@@ -86,7 +91,7 @@ fn owned((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
 }
 
-/// The answer to a request that was taken, before anything is said about it.
+/// Creates the answer to an accepted request, with all other fields empty.
 fn ack(sent: &Sent) -> RunAck {
     RunAck {
         asked: asked(sent),
@@ -117,9 +122,16 @@ fn rejected(problem: &Problem, blank: RunAck) -> RunAck {
 }
 
 async fn control(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (run, said) = (sent.text("runId")?.to_owned(), sent.text("action")?);
-    let (site, runs, caller) = (&session.site, &session.runs, &session.pass.caller);
+    let run = sent.text("runId")?.to_owned();
+    let said = sent.text("action")?;
+    let site = &session.site;
+    let runs = &session.runs;
+    let caller = &session.pass.caller;
     let action = Action::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said.trim()));
+    if let Some((_, Action::RaiseBudget)) = action {
+        // The limits are of whoever runs the server.
+        session.pass.check(Scope::Admin)?;
+    }
     let (word, outcome) = match action {
         None => (said, Ok(told(ControlStatus::InvalidAction))),
         Some((word, action)) => (*word, perform((site, runs), caller, (&run, *action), sent).await),
@@ -162,6 +174,15 @@ async fn perform(
             }
             None => Ok(told(ControlStatus::InvalidModel)),
         },
+        Action::GiveUp => {
+            let task = sent.optional_text("task")?.map(str::to_owned);
+            steer::given_up(runs, run, task, caller).await?;
+            Ok(told(ControlStatus::GivenUp))
+        }
+        Action::RaiseBudget => {
+            budget::raised(runs, run, budget::read(sent)?, caller).await?;
+            Ok(told(ControlStatus::Raised))
+        }
         Action::Pause => {
             runs.command(run, Command::Pause { by }).await?;
             Ok(told(ControlStatus::Paused))
@@ -174,9 +195,10 @@ async fn perform(
 }
 
 /// The words for what HTTP has a status for.
-const STATUSES: [(Code, ControlStatus); 4] = [
+const STATUSES: [(Code, ControlStatus); 5] = [
     (Code::RunNotFound, ControlStatus::NotFound),
     (Code::RunCompleted, ControlStatus::Rejected),
+    (Code::Conflict, ControlStatus::Rejected),
     (Code::InvalidModel, ControlStatus::InvalidModel),
     (Code::NotConfigured, ControlStatus::NotConfigured),
 ];

@@ -8,10 +8,11 @@ use consort_core::event::{CancelMode, Priority};
 use consort_core::request::shape::RunRequest;
 use consort_core::tier::Tier;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::runs::Action;
 use super::state::Question;
+use crate::routes::budget::BudgetRequest;
 use crate::routes::reviews::DecisionRequest;
 use crate::ws::answer::Echo;
 
@@ -19,18 +20,18 @@ use crate::ws::answer::Echo;
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 struct Asks {
-    /// Repeated in the answer.
+    /// An id that is repeated in the answer.
     request_id: Option<Echo>,
 }
 
 /// The id of a request, in the spelling of the chat's frames.
 #[derive(JsonSchema)]
 struct AsksInChat {
-    /// Repeated in the answer.
+    /// An id that is repeated in the answer.
     request_id: Option<Echo>,
 }
 
-/// Are you there?
+/// Ask for a sign of life: the answer is `pong`.
 #[derive(JsonSchema)]
 pub(super) struct Ping {
     #[serde(flatten)]
@@ -46,7 +47,7 @@ pub(super) struct Auth {
     key: String,
 }
 
-/// What is to be shown.
+/// Set the frames that are sent.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct Subscribe {
@@ -54,7 +55,7 @@ pub(super) struct Subscribe {
     asks: Asks,
     /// The types of frames; all when absent.
     events: Option<Vec<String>>,
-    /// Of this run only.
+    /// Only frames of this run.
     run_id: Option<String>,
     /// The first event of the run that is wanted.
     from: Option<u64>,
@@ -77,11 +78,16 @@ pub(super) struct Control {
     asks: Asks,
     /// The run.
     run_id: String,
-    /// What is asked of it.
+    /// The action.
     action: AnyCase<Action>,
     /// The alias to switch to.
     model: Option<String>,
-    /// How soon it is cancelled; after_task when absent.
+    /// The task whose model calls are given up, or the role of its agent; all when absent.
+    task: Option<String>,
+    /// The limits to raise, which needs the scope `admin`.
+    #[serde(flatten)]
+    budget: BudgetRequest,
+    /// The point at which it is cancelled; after_task when absent.
     mode: Option<AnyCase<CancelMode>>,
 }
 
@@ -97,7 +103,7 @@ pub(super) struct Decide {
     request: DecisionRequest,
 }
 
-/// Say something to the agents, or choose a tier of models.
+/// Send a directive to the agents, or choose a tier of models.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct Direct {
@@ -105,33 +111,33 @@ pub(super) struct Direct {
     asks: Asks,
     /// The run; all that are under way when absent.
     run_id: Option<String>,
-    /// What is said.
+    /// The text.
     content: Option<String>,
     /// The ensemble, or a role or a task of it.
     to: Option<String>,
-    /// A role or a task; everybody when absent.
+    /// The role or the task it is for; all when absent.
     target: Option<String>,
-    /// Who says it; where keys are needed the key's name is, and this is `onBehalfOf`.
+    /// The author. Where keys are needed the author is the name of the key, and this counts as `onBehalfOf`.
     from: Option<String>,
-    /// In whose name it is said.
+    /// The person in whose name it is said.
     on_behalf_of: Option<String>,
-    /// How important it is; NORMAL when absent.
+    /// The importance; NORMAL when absent.
     priority: Option<AnyCase<Priority>>,
-    /// How long it matters, as in `PT10M`.
+    /// The time for which it holds, as in `PT10M`.
     ttl: Option<String>,
-    /// SET_MODEL_TIER, to choose a tier instead of saying something.
+    /// SET_MODEL_TIER, to choose a tier instead of sending a text.
     action: Option<String>,
     /// The tier.
     value: Option<AnyCase<Tier>>,
 }
 
-/// Ask where things stand.
+/// Ask for the state of runs or of the server.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct StateQuery {
     #[serde(flatten)]
     asks: Asks,
-    /// What is asked about.
+    /// The subject of the question.
     query: AnyCase<Question>,
     /// The run, of run_detail.
     run_id: Option<String>,
@@ -142,13 +148,13 @@ pub(super) struct StateQuery {
 /// The runs that are wanted.
 #[derive(JsonSchema)]
 struct Filter {
-    /// Where they stand.
+    /// The status of the runs.
     status: Option<Filtered>,
     /// `key:value`, or `key` with any value; all given ones must match.
     tag: Option<Filtered>,
-    /// How many at most.
+    /// The maximum number of runs.
     limit: Option<Filtered>,
-    /// How many to pass over.
+    /// The number of runs to skip.
     offset: Option<Filtered>,
 }
 
@@ -169,23 +175,23 @@ impl JsonSchema for Filtered {
     }
 }
 
-/// Who shares what?
+/// Ask for shared capabilities.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 pub(super) struct CapabilityQuery {
     #[serde(flatten)]
     asks: Asks,
-    /// Of this name.
+    /// Only capabilities of this name.
     capability_name: Option<String>,
-    /// The same.
+    /// Another name of `capabilityName`.
     tool_name: Option<String>,
-    /// With this tag.
+    /// Only capabilities with this tag.
     tag: Option<String>,
-    /// TASK or TOOL.
+    /// Only capabilities of this kind: TASK or TOOL.
     capability_type: Option<String>,
 }
 
-/// Say something; the fields of `POST /api/threads/{id}/messages`.
+/// Send a message; the fields of `POST /api/threads/{id}/messages`.
 #[derive(JsonSchema)]
 pub(super) struct ChatMessage {
     #[serde(flatten)]
@@ -226,20 +232,20 @@ pub(super) struct ChatSubscribe {
     last_seq: Option<i64>,
 }
 
-/// Which turns run?
+/// Ask for the turns that run.
 #[derive(JsonSchema)]
 pub(super) struct ChatTurns {}
 
-/// What may be done without asking.
+/// Set the permission mode of a thread.
 #[derive(JsonSchema)]
 pub(super) struct SetPermissionMode {
     #[serde(flatten)]
     asks: AsksInChat,
     /// The thread.
     thread_id: String,
-    /// What is to hold.
+    /// The new mode.
     permission_mode: Option<Mode>,
-    /// The same.
+    /// Another name of `permission_mode`.
     mode: Option<Mode>,
 }
 
@@ -248,10 +254,12 @@ pub(super) struct SetPermissionMode {
 pub(super) struct ToolApproval {
     #[serde(flatten)]
     asks: AsksInChat,
-    /// What was asked.
+    /// The id of the question.
     approval_id: String,
     /// The answer.
     decision: AnyCase<Answer>,
+    /// The arguments to make the call with, in the place of the model's; only with `allow`.
+    args: Option<Map<String, Value>>,
 }
 
 /// The tools a client offers.
@@ -268,20 +276,20 @@ pub(super) struct UiManifest {
 struct OfferedTool {
     /// Its name.
     name: String,
-    /// What it does, for the model.
+    /// The description for the model.
     description: Option<String>,
     /// A JSON Schema.
     parameters: Option<Value>,
 }
 
-/// What came of a client's tool.
+/// The result of a client's tool.
 #[derive(JsonSchema)]
 pub(super) struct ToolResult {
     #[serde(flatten)]
     asks: AsksInChat,
     /// The call.
     tool_call_id: String,
-    /// What it gave: a text, or anything else as JSON.
+    /// The result: a text, or anything else as JSON.
     result: Value,
     /// The thread, if it is known.
     thread_id: Option<String>,

@@ -50,7 +50,8 @@ const KINDS: &[(&str, CapabilityKind)] = &[("TASK", CapabilityKind::Task), ("TOO
 const FILTERS: [&str; 4] = ["status", "tag", "limit", "offset"];
 
 async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let (site, runs) = (&session.site, &session.runs);
+    let site = &session.site;
+    let runs = &session.runs;
     let question = sent.choice::<Question>("query")?;
     let missing = || Problem::bad_request("`query` is required: runs, run_detail or capabilities");
     let data = match question.ok_or_else(missing)? {

@@ -188,7 +188,8 @@ fn span(bounds: &Bounds<&Val>, length: usize) -> Result<Range<usize>, Error<Val>
         }
         Some(other) => Err(Error::typ(other.clone(), "number")),
     };
-    let (start, end) = (bound(bounds.start, 0)?, bound(bounds.end, length)?);
+    let start = bound(bounds.start, 0)?;
+    let end = bound(bounds.end, length)?;
     Ok(start..end.max(start))
 }
 

@@ -6,6 +6,7 @@ import { Text } from '../../../ui/Text';
 import { inOneLine, ToolCard, ToolPart } from '../../../ui/ToolCard';
 import css from './Conversation.module.css';
 import { ItemView } from './ItemView';
+import { t } from '../../../words/t';
 
 /** A tool call of a run; a subtask opens into its own conversation. */
 export function CallCard({ run, call }: { run: RunState; call: Call }) {
@@ -27,7 +28,7 @@ export function CallCard({ run, call }: { run: RunState; call: Call }) {
       {() => (
         <>
           {call.args ? (
-            <ToolPart title="Arguments">
+            <ToolPart title={t('Arguments')}>
               <Text text={call.args} />
             </ToolPart>
           ) : null}
@@ -41,11 +42,14 @@ export function CallCard({ run, call }: { run: RunState; call: Call }) {
           ) : null}
           {call.charged ? (
             <p className={css.waiting}>
-              Another ensemble used {count(call.charged.tokens)} tokens and {money(call.charged.costUsd)} for it
+              {t('Another ensemble used {value} tokens and {value2} for it', {
+                value: count(call.charged.tokens),
+                value2: money(call.charged.costUsd),
+              })}
             </p>
           ) : null}
           {call.result === undefined ? null : (
-            <ToolPart title={call.outcome === 'FAILURE' ? 'Why it failed' : 'Result'}>
+            <ToolPart title={call.outcome === 'FAILURE' ? t('Why it failed') : t('Result')}>
               <Text text={call.result} />
             </ToolPart>
           )}

@@ -2,10 +2,12 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useMemo, useRef } from 'react';
 import { Link } from 'react-router';
 import type { Conversation, RunState } from '../../../run/state';
+import { instanceName } from '../../../run/words';
 import { count } from '../../../ui/format';
 import { grouped } from '../../../ui/grouped';
 import { type ShownStatus, StatusIcon } from '../../../ui/Status';
 import css from './Conversation.module.css';
+import { t } from '../../../words/t';
 
 interface Entry {
   id: string;
@@ -26,7 +28,7 @@ export function ConversationList({ run, chosen }: { run: RunState; chosen: strin
     overscan: 10,
   });
   return (
-    <nav className={css.list} ref={scroller} aria-label="Conversations">
+    <nav className={css.list} ref={scroller} aria-label={t('Conversations')}>
       <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start }) => {
           const entry = entries[index];
@@ -60,9 +62,14 @@ function listed(run: RunState): Entry[] {
       entryOf(conversation, depth),
       ...nested(conversation.id, depth + 1),
     ]);
-  return run.tasks.flatMap(({ index, name, status, tokens }) => [
+  return run.tasks.flatMap(({ index, name, status, tokens, instances = [] }) => [
     { id: String(index), name, depth: 0, status, tokens },
-    ...nested(String(index), 1),
+    ...(instances.length > 0
+      ? instances.flatMap((each) => [
+          { id: each.id, name: instanceName(each), depth: 1, status: each.status, tokens: each.tokens },
+          ...nested(each.id, 2),
+        ])
+      : nested(String(index), 1)),
   ]);
 }
 

@@ -4,6 +4,8 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { activityText } from '../../../run/activity';
+import { isInstance, taskNumber } from '../../../run/ids';
+import { conversationOf } from '../../../run/instances';
 import type { Conversation, RunState } from '../../../run/state';
 import { HeadingLevel } from '../../../ui/headings';
 import { Empty } from '../../../ui/Note';
@@ -11,6 +13,7 @@ import type { TabProps } from '../Run';
 import css from './Conversation.module.css';
 import { ItemView } from './ItemView';
 import { ConversationList } from './ConversationList';
+import { t } from '../../../words/t';
 
 /** The distance from the end within which a reader is at the end. */
 const END_PX = 60;
@@ -19,6 +22,7 @@ const END_PX = 60;
 export default function ConversationTab({ run }: TabProps) {
   const [params] = useSearchParams();
   const wanted = params.get('turn') ?? params.get('task') ?? liveliest(run);
+  const title = titleOf(run, wanted);
   const conversation = run.conversations.get(wanted);
   const seq = Number(params.get('seq') ?? -1);
   return (
@@ -26,7 +30,7 @@ export default function ConversationTab({ run }: TabProps) {
       <div className={css.split}>
         <ConversationList run={run} chosen={wanted} />
         {conversation ? (
-          <Talk key={wanted} run={run} conversation={conversation} seq={seq} />
+          <Talk key={wanted} run={run} conversation={conversation} title={title} seq={seq} />
         ) : (
           <Silent run={run} wanted={wanted} />
         )}
@@ -38,28 +42,44 @@ export default function ConversationTab({ run }: TabProps) {
 /** The task a person most likely wants to see. */
 function liveliest(run: RunState): string {
   const active = [...run.conversations.values()].find(
-    (conversation) => conversation.phase.kind !== 'over' && conversation.parent === undefined,
+    ({ id, phase, parent }) => phase.kind !== 'over' && (parent === undefined || isInstance(id)),
   );
   const failed = run.tasks.find((task) => task.status === 'FAILED');
-  return active?.id ?? String(failed?.index ?? run.tasks.findLast((task) => task.startedAt)?.index ?? 1);
+  const told = failed ?? run.tasks.findLast((task) => task.startedAt);
+  return active?.id ?? (told ? (conversationOf(run, told)?.id ?? String(told.index)) : '1');
 }
 
 function Silent({ run, wanted }: { run: RunState; wanted: string }) {
-  const task = run.tasks[Number(wanted) - 1];
+  const task = run.tasks[taskNumber(wanted) - 1];
   const why =
-    task?.startedAt && run.first > 0
-      ? 'It took place before the events shown. Show earlier ones to read it.'
-      : 'It has not been asked anything yet.';
+    task?.instances && task.instances.length > 0 && !isInstance(wanted)
+      ? t('It is done several times: choose an item or a round in the list.')
+      : task?.startedAt && run.first > 0
+        ? t('It took place before the events shown. Show earlier ones to read it.')
+        : t('It has not been asked anything yet.');
   return (
     <div className={css.talk}>
-      <Empty icon={IconMessages} title={task ? `Nothing from ${task.name} here` : 'No such task'}>
+      <Empty icon={IconMessages} title={task ? t('Nothing from {name} here', { name: task.name }) : t('No such task')}>
         <p>{why}</p>
       </Empty>
     </div>
   );
 }
 
-function Talk({ run, conversation, seq }: { run: RunState; conversation: Conversation; seq: number }) {
+/** The name of a conversation; an instance of a task is told with the task. */
+function titleOf(run: RunState, id: string): string {
+  const title = run.conversations.get(id)?.title ?? '';
+  return isInstance(id) ? `${run.tasks[taskNumber(id) - 1]?.name ?? ''}, ${title}` : title;
+}
+
+interface TalkProps {
+  run: RunState;
+  conversation: Conversation;
+  title: string;
+  seq: number;
+}
+
+function Talk({ run, conversation, title, seq }: TalkProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(seq < 0 && conversation.phase.kind !== 'over');
   const virtual = useVirtualizer({
@@ -94,7 +114,7 @@ function Talk({ run, conversation, seq }: { run: RunState; conversation: Convers
       onScroll={scrolled}
       tabIndex={0}
       role="log"
-      aria-label={`Conversation of ${conversation.title}`}
+      aria-label={t('Conversation of {title}', { title })}
       aria-live="off"
     >
       <div className={css.inner} style={{ paddingTop: 0 }}>
@@ -116,14 +136,14 @@ function Talk({ run, conversation, seq }: { run: RunState; conversation: Convers
         </div>
         {conversation.phase.kind === 'over' ? null : (
           <p className={css.waiting}>
-            {conversation.title} {activityText(conversation)}
+            {title} {activityText(conversation)}
           </p>
         )}
       </div>
       {atEnd || conversation.phase.kind === 'over' ? null : (
         <div className={css.follow}>
           <Button size="xs" radius="xl" leftSection={<IconArrowDown size={14} />} onClick={toEnd}>
-            Follow
+            {t('Follow')}
           </Button>
         </div>
       )}

@@ -10,6 +10,8 @@ import { ReviewButton } from '../../../ui/ReviewButton';
 import { Countdown, Duration } from '../../../ui/Time';
 import { CallCard } from './CallCard';
 import css from './Conversation.module.css';
+import { t } from '../../../words/t';
+import { Said } from '../../../words/Said';
 
 interface ItemProps {
   run: RunState;
@@ -50,7 +52,7 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
   const { text, streaming, calls, failures, endedAt } = round;
   const tokens =
     round.inputTokens + round.outputTokens > 0
-      ? `${count(round.inputTokens)} in · ${count(round.outputTokens)} out`
+      ? t('{value} in · {value2} out', { value: count(round.inputTokens), value2: count(round.outputTokens) })
       : '';
   const value = text === undefined ? undefined : parsed(text);
   return (
@@ -60,7 +62,7 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
       ))}
       <article className={css.round} data-marked={isMarked || undefined}>
         <header>
-          <strong>Round {round.index + 1}</strong>
+          <strong>{t('Round {value}', { value: round.index + 1 })}</strong>
           <span>{round.model}</span>
           <span>
             {round.latencyMs === undefined ? (
@@ -70,7 +72,7 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
             )}
           </span>
           <span>{tokens}</span>
-          <Link to={`/runs/${run.runId}/events?event=${round.seq}`} title="The event of this round">
+          <Link to={`/runs/${run.runId}/events?event=${round.seq}`} title={t('The event of this round')}>
             #{round.seq}
           </Link>
         </header>
@@ -80,20 +82,20 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
           </p>
         ))}
         {value ? <Json value={value} /> : text ? <Markdown text={text} /> : null}
-        {text === undefined && round.isPartial && !endedAt ? (
-          <p className={css.waiting}>
-            {streaming
-              ? 'Anything said before this page listened comes with the whole answer.'
-              : `${round.model} is at work; anything it said before this page listened comes with the whole answer.`}
-          </p>
+        {text === undefined && round.isPartial && streaming && !endedAt ? (
+          <p className={css.waiting}>{t('Anything said before this page listened comes with the whole answer.')}</p>
         ) : null}
         {text === undefined && streaming ? (
           <div className={css.caret}>
             <Growing text={streaming} />
           </div>
         ) : null}
-        {text === undefined && !streaming && !endedAt && !round.isPartial ? (
-          <p className={css.waiting}>{round.model} has not said anything yet</p>
+        {text === undefined && !streaming && !endedAt ? (
+          <p className={css.waiting}>
+            {round.isPartial
+              ? t('{model} is at work', { model: round.model })
+              : t('{model} has not said anything yet', { model: round.model })}
+          </p>
         ) : null}
         {calls.length > 0 ? (
           <div className={css.calls}>
@@ -107,7 +109,7 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
   );
 }
 
-const ROLES: Record<string, string> = { system: 'System prompt', user: 'Sent to the model' };
+const ROLES: Record<string, string> = { system: t('System prompt'), user: t('Sent to the model') };
 
 /** A line right above dashes would be read as a heading. */
 const parted = (text: string): string => text.replaceAll(/\n(?=-{3,}\n)/g, '\n\n');
@@ -143,9 +145,9 @@ function ChoreView({ run, chore }: { run: RunState; chore: Chore }) {
 }
 
 const TIMINGS: Record<string, string> = {
-  BEFORE_EXECUTION: 'Review before it starts',
-  DURING_EXECUTION: 'A question for a person',
-  AFTER_EXECUTION: 'Review of the output',
+  BEFORE_EXECUTION: t('Review before it starts'),
+  DURING_EXECUTION: t('A question for a person'),
+  AFTER_EXECUTION: t('Review of the output'),
 };
 
 function ReviewItemView({ item: { review, outcome } }: { item: ReviewItem }) {
@@ -158,10 +160,10 @@ function ReviewItemView({ item: { review, outcome } }: { item: ReviewItem }) {
         <>
           {review.expiresAt ? (
             <span>
-              <Countdown to={review.expiresAt} /> left
+              <Said of="{time} left" time={<Countdown to={review.expiresAt} />} />
             </span>
           ) : (
-            <span>waits for ever</span>
+            <span>{t('waits for ever')}</span>
           )}
           <ReviewButton id={review.reviewId} isQuestion={review.timing === 'DURING_EXECUTION'} size="compact-sm" />
         </>

@@ -6,6 +6,7 @@ import { TYPES } from './about';
 import css from './Events.module.css';
 import { type EventFilter, isFiltering } from './match';
 import type { Matches } from './useMatches';
+import { number, t } from '../../../words/t';
 
 /** Narrows the events down to a task, to types, and to words in them. */
 export function EventFilters({ run, filter, matches }: { run: RunState; filter: EventFilter; matches: Matches }) {
@@ -20,11 +21,11 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
       { replace: true },
     );
   return (
-    <div className={css.filters} role="search" aria-label="Events">
+    <div className={css.filters} role="search" aria-label={t('Events')}>
       <Select
         size="xs"
-        aria-label="Task"
-        placeholder="Every task"
+        aria-label={t('Task')}
+        placeholder={t('Every task')}
         clearable
         searchable
         w={170}
@@ -36,8 +37,8 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
       <MultiSelect
         size="xs"
         className={css.types}
-        aria-label="Types"
-        placeholder={filter.types.length > 0 ? '' : 'Every type'}
+        aria-label={t('Types')}
+        placeholder={filter.types.length > 0 ? '' : t('Every type')}
         searchable
         clearable
         data={TYPES}
@@ -46,8 +47,8 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
       />
       <TextInput
         size="xs"
-        aria-label="Words in an event"
-        placeholder="Words in an event"
+        aria-label={t('Words in an event')}
+        placeholder={t('Words in an event')}
         leftSection={<IconSearch size={14} />}
         value={filter.text}
         onChange={(event) => change('text', [event.currentTarget.value])}
@@ -55,7 +56,7 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
       <span role="status">{isFiltering(filter) ? countText(matches, run.next) : ''}</span>
       {isFiltering(filter) && !matches.isLooking && matches.looked < run.next ? (
         <Button size="compact-xs" variant="default" onClick={matches.further}>
-          Look further
+          {t('Search more events')}
         </Button>
       ) : null}
     </div>
@@ -63,8 +64,8 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
 }
 
 function countText({ found, looked }: Matches, total: number): string {
-  const count = `${found.length.toLocaleString('en')} found`;
+  const count = t('{count} found', { count: number(found.length) });
   return looked < total
-    ? `${count} in the first ${looked.toLocaleString('en')} of ${total.toLocaleString('en')}`
+    ? t('{found} in the first {looked} of {total}', { found: count, looked: number(looked), total: number(total) })
     : count;
 }

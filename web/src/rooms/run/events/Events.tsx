@@ -20,6 +20,7 @@ import { EventFilters } from './EventFilters';
 import css from './Events.module.css';
 import { isFiltering, readFilter } from './match';
 import { useMatches } from './useMatches';
+import { t } from '../../../words/t';
 
 const PAGE = 200;
 /** Time after which pages out of sight are forgotten, so that a long log does not fill the memory. */
@@ -48,8 +49,10 @@ export default function Events({ run, detail }: TabProps) {
     <div className={css.split}>
       <div className={css.events}>
         <EventFilters run={run} filter={filter} matches={matches} />
-        {matches.error ? <ProblemNote what="The events could not be looked through" error={matches.error} /> : null}
-        <div className={css.list} ref={scroller} tabIndex={0} role="region" aria-label="Events">
+        {matches.error ? (
+          <ProblemNote what={t('The events could not be looked through')} error={matches.error} />
+        ) : null}
+        <div className={css.list} ref={scroller} tabIndex={0} role="region" aria-label={t('Events')}>
           <div className={css.plane} style={{ height: virtual.getTotalSize() }}>
             {items.map(({ index, start }) => {
               const frame = isFiltered ? matches.found[index] : pages(index);
@@ -148,29 +151,29 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
   });
   const frame = data?.events[0];
   return (
-    <aside className={css.panel} aria-label={`Event ${seq}`}>
+    <aside className={css.panel} aria-label={t('Event {seq}', { seq })}>
       <header>
         <h2>
           #{seq} {frame?.type}
         </h2>
-        <Tooltip label="A new run with everything before this event">
-          <ActIcon needs="run" variant="default" aria-label="Fork before this event" onClick={fork.open}>
+        <Tooltip label={t('A new run with everything before this event')}>
+          <ActIcon needs="run" variant="default" aria-label={t('Fork before this event')} onClick={fork.open}>
             <IconGitFork size={15} />
           </ActIcon>
         </Tooltip>
         <CopyButton value={location.href}>
           {({ copied, copy }) => (
-            <Tooltip label={copied ? 'Copied' : 'Copy the link to this event'}>
-              <ActionIcon variant="default" aria-label="Copy the link to this event" onClick={copy}>
+            <Tooltip label={copied ? t('Copied') : t('Copy the link to this event')}>
+              <ActionIcon variant="default" aria-label={t('Copy the link to this event')} onClick={copy}>
                 {copied ? <IconCheck size={15} /> : <IconLink size={15} />}
               </ActionIcon>
             </Tooltip>
           )}
         </CopyButton>
-        <CloseButton aria-label="Close the event" onClick={close} />
+        <CloseButton aria-label={t('Close the event')} onClick={close} />
       </header>
-      {error ? <ProblemNote what="The event could not be read" error={error} /> : null}
-      {data && !frame ? <p>There is no event {seq} yet.</p> : null}
+      {error ? <ProblemNote what={t('The event could not be read')} error={error} /> : null}
+      {data && !frame ? <p>{t('There is no event {seq} yet.', { seq })}</p> : null}
       {frame ? <Json value={frame} openTo={3} /> : null}
       <RepeatDialog key={seq} detail={detail} kind="fork" seq={seq} opened={forking} close={fork.close} />
     </aside>

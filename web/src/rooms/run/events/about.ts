@@ -2,12 +2,13 @@
 
 import type { StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
-import { cutText } from '../../../run/words';
+import { breachText, cutText, evaluatedText } from '../../../run/words';
 import { taskOfEvent } from './match';
+import { t } from '../../../words/t';
 
 /** The task an event belongs to, and the conversation below it where it has one of its own. */
 export function ownerText(run: RunState, frame: StoredFrame): string {
-  const turnId = 'turnId' in frame ? frame.turnId : 'delegationId' in frame ? frame.delegationId : '';
+  const turnId = 'turnId' in frame ? (frame.turnId ?? '') : 'delegationId' in frame ? frame.delegationId : '';
   const conversation = run.conversations.get(turnId);
   const task = run.tasks[taskOfEvent(frame) - 1]?.name ?? conversation?.title ?? '';
   return conversation?.parent ? `${task} › ${conversation.title}` : task;
@@ -17,21 +18,29 @@ export function ownerText(run: RunState, frame: StoredFrame): string {
 export function aboutText(frame: StoredFrame): string {
   switch (frame.type) {
     case 'run_accepted':
-      return `${frame.totalTasks} tasks, ${frame.workflow.toLowerCase()}`;
+      return t('{totalTasks} tasks, {value}', { totalTasks: frame.totalTasks, value: frame.workflow.toLowerCase() });
     case 'run_adopted':
-      return frame.epoch > 1 ? `by owner ${frame.epoch}, after a restart` : '';
+      return frame.epoch > 1 ? t('by owner {epoch}, after a restart', { epoch: frame.epoch }) : '';
     case 'llm_iteration_started':
-      return `round ${frame.iterationIndex + 1}, ${frame.model}, ${frame.totalMessageCount} messages`;
+      return t('round {value}, {model}, {totalMessageCount} messages', {
+        value: frame.iterationIndex + 1,
+        model: frame.model,
+        totalMessageCount: frame.totalMessageCount,
+      });
     case 'llm_iteration_completed':
       return (
-        frame.responseText?.slice(0, 200) ?? `asks for ${frame.toolRequests?.map(({ name }) => name).join(', ') ?? ''}`
+        frame.responseText?.slice(0, 200) ??
+        t('asks for {value}', { value: frame.toolRequests?.map(({ name }) => name).join(', ') ?? '' })
       );
     case 'metrics_snapshot':
-      return `${frame.inputTokens} in, ${frame.outputTokens} out`;
+      return t('{inputTokens} in, {outputTokens} out', {
+        inputTokens: frame.inputTokens,
+        outputTokens: frame.outputTokens,
+      });
     case 'model_failed':
       return frame.message;
     case 'model_retried':
-      return `attempt ${frame.attempt}`;
+      return t('attempt {attempt}', { attempt: frame.attempt });
     case 'tool_dispatched':
       return `${frame.toolName} ${frame.toolArguments.slice(0, 200)}`;
     case 'tool_called':
@@ -51,22 +60,25 @@ export function aboutText(frame: StoredFrame): string {
     case 'review_requested':
       return frame.timing.toLowerCase().replaceAll('_', ' ');
     case 'review_decided':
-      return `${frame.decision} by ${frame.by}`;
+      return t('{decision} by {by}', { decision: frame.decision, by: frame.by });
     case 'directive_active':
       return `${frame.from}: ${frame.content}`;
     case 'model_switched':
       return `${frame.previousModel} → ${frame.model}`;
     case 'cancel_requested':
-      return `${frame.mode} by ${frame.by}`;
+      return t('{mode} by {by}', { mode: frame.mode, by: frame.by });
     case 'run_paused':
     case 'run_resumed':
-      return `by ${frame.by}`;
+    case 'budget_raised':
+      return t('by {by}', { by: frame.by });
     case 'budget_exceeded':
-      return `${frame.reason}: ${frame.observed} of ${frame.limit}`;
+      return breachText(frame);
     case 'answer_truncated':
       return cutText(frame.then, frame.inCall ?? false);
     case 'answer_empty':
-      return frame.then === 'continue' ? 'asked again' : 'given up';
+      return frame.then === 'continue' ? t('asked again') : t('given up');
+    case 'expression_evaluated':
+      return evaluatedText(frame);
     case 'output_rejected':
       return frame.violations.join('; ');
     case 'ensemble_completed':
@@ -106,6 +118,7 @@ const TONES: Record<StoredFrame['type'], EventTone> = {
   task_started: 'plain',
   task_input: 'plain',
   belt_composed: 'plain',
+  expression_evaluated: 'plain',
   chore_started: 'plain',
   reflection_started: 'plain',
   llm_iteration_started: 'running',
@@ -140,6 +153,7 @@ const TONES: Record<StoredFrame['type'], EventTone> = {
   cancel_requested: 'warn',
   run_paused: 'warn',
   run_resumed: 'plain',
+  budget_raised: 'plain',
   budget_exceeded: 'bad',
   file_changed: 'plain',
   ensemble_completed: 'good',

@@ -3,7 +3,8 @@
 
 import dagre from '@dagrejs/dagre';
 import type { Workflow } from '../../../api/types';
-import type { Task } from '../../../run/state';
+import { namesIn } from '../../../run/expression';
+import type { Task, TaskGroup } from '../../../run/state';
 import { grouped } from '../../../ui/grouped';
 import type { Point } from '../../../ui/point';
 
@@ -19,16 +20,20 @@ const COLUMN_MAX = 24;
 export interface Edge {
   from: number;
   to: number;
-  /** Read: the output goes into the prompt. Then: only the order. Asks: a manager hands it out. */
-  kind: 'reads' | 'then' | 'asks';
+  /**
+   * Read: the output goes into the prompt. Then: only the order. Asks: a manager hands it out. Decides: a condition or a
+   * list of the reader names it. Again: what it was in the round before is read.
+   */
+  kind: 'reads' | 'then' | 'asks' | 'decides' | 'again';
 }
 
-export type Linked = Pick<Task, 'index' | 'context' | 'isManager'>;
+export type Linked = Pick<Task, 'index' | 'context' | 'isManager' | 'when' | 'forEach'> & { name?: string };
 
-export function edges(tasks: readonly Linked[], workflow: Workflow): Edge[] {
-  const reads = tasks.flatMap(({ index, context }) =>
-    context.map((from): Edge => ({ from, to: index, kind: 'reads' })),
+export function edges(tasks: readonly Linked[], workflow: Workflow, groups: readonly TaskGroup[] = []): Edge[] {
+  const read = tasks.flatMap(({ index, context }) =>
+    context.map((from): Edge => ({ from, to: index, kind: isBack({ from, to: index }, groups) ? 'again' : 'reads' })),
   );
+  const reads = [...read, ...deciding(tasks, groups, read)];
   if (workflow === 'HIERARCHICAL') {
     const manager = tasks.find(({ isManager }) => isManager);
     const asks = manager
@@ -44,6 +49,31 @@ export function edges(tasks: readonly Linked[], workflow: Workflow): Edge[] {
   return [...reads, ...order.filter(({ from, to }) => !known.has(`${from}>${to}`))];
 }
 
+/** Whether a link leads from a member of a group to one that comes before it, or to itself. */
+export function isBack({ from, to }: Pick<Edge, 'from' | 'to'>, groups: readonly TaskGroup[]): boolean {
+  return groups.some(
+    ({ tasks, repeatUntil }) =>
+      repeatUntil && tasks.includes(from) && tasks.includes(to) && tasks.indexOf(from) >= tasks.indexOf(to),
+  );
+}
+
+/** The links from tasks that conditions and lists name, where nothing else links them. */
+function deciding(tasks: readonly Linked[], groups: readonly TaskGroup[], known: readonly Edge[]): Edge[] {
+  const numbers = new Map(tasks.map(({ name, index }) => [name, index]));
+  for (const { name, tasks: members } of groups) numbers.set(name, members.at(-1) ?? 0);
+  const told = [
+    ...tasks.map(({ index, when, forEach }) => ({ to: index, names: [...namesIn(when), ...namesIn(forEach)] })),
+    ...groups.map(({ tasks: members, when, forEach }) => ({
+      to: members[0] ?? 0,
+      names: [...namesIn(when), ...namesIn(forEach)],
+    })),
+  ];
+  const seen = new Set(known.map(({ from, to }) => `${from}>${to}`));
+  return told
+    .flatMap(({ to, names }) => names.map((name): Edge => ({ from: numbers.get(name) ?? 0, to, kind: 'decides' })))
+    .filter(({ from, to }) => from > 0 && to > 0 && from !== to && !seen.has(`${from}>${to}`));
+}
+
 /** From left to right, or down a narrow screen. */
 export type Direction = 'LR' | 'TB';
 
@@ -51,17 +81,33 @@ export function layout(
   tasks: readonly Linked[],
   links: readonly Edge[],
   direction: Direction = 'LR',
+  groups: readonly TaskGroup[] = [],
 ): Map<number, Point> {
-  const isWide = links.length === 0 && tasks.length > 8;
-  return tasks.length > DAGRE_MAX || isWide ? grid(tasks, links) : dagreLayout(tasks, links, direction);
+  // A link back would make a circle of what goes forward.
+  const forward = links.filter(({ kind }) => kind !== 'again');
+  return isGrid(tasks, links) ? grid(tasks, forward) : dagreLayout(tasks, forward, direction, groups);
 }
 
-function dagreLayout(tasks: readonly Linked[], links: readonly Edge[], rankdir: Direction): Map<number, Point> {
+/** Whether the tasks stand in a grid, which goes from left to right on every screen. */
+export function isGrid(tasks: readonly Linked[], links: readonly Edge[]): boolean {
+  return tasks.length > DAGRE_MAX || (links.length === 0 && tasks.length > 8);
+}
+
+function dagreLayout(
+  tasks: readonly Linked[],
+  links: readonly Edge[],
+  rankdir: Direction,
+  groups: readonly TaskGroup[],
+): Map<number, Point> {
   const ranksep = rankdir === 'LR' ? GAP_X : 2 * GAP_Y;
-  const graph = new dagre.graphlib.Graph()
+  const graph = new dagre.graphlib.Graph({ compound: groups.length > 0 })
     .setGraph({ rankdir, nodesep: GAP_Y, ranksep })
     .setDefaultEdgeLabel(() => ({}));
   for (const { index } of tasks) graph.setNode(String(index), { width: NODE_WIDTH, height: NODE_HEIGHT });
+  for (const { name, tasks: members } of groups) {
+    graph.setNode(`group ${name}`, {});
+    for (const member of members) graph.setParent(String(member), `group ${name}`);
+  }
   for (const { from, to } of links) graph.setEdge(String(from), String(to));
   dagre.layout(graph);
   const place = ({ index }: Linked): [number, Point] => {

@@ -11,6 +11,7 @@ import { StatusPill } from '../../../ui/Status';
 import { TaskDuration } from '../../../ui/TaskDuration';
 import type { TabProps } from '../Run';
 import css from './Outputs.module.css';
+import { t } from '../../../words/t';
 
 /** Outputs shown before more are asked for: they can be long, and there can be thousands. */
 const SHOWN = 25;
@@ -23,22 +24,24 @@ export default function Outputs({ run }: TabProps) {
     .toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
   if (over.length === 0) {
     return (
-      <Empty icon={IconFileOff} title="No outputs yet">
+      <Empty icon={IconFileOff} title={t('No outputs yet')}>
         <p>
-          {run.endedAt ? 'No task of this run finished.' : 'A task shows its output here as soon as it has finished.'}
+          {run.endedAt
+            ? t('No task of this run finished.')
+            : t('A task shows its output here as soon as it has finished.')}
         </p>
       </Empty>
     );
   }
   return (
-    <div className={css.list} tabIndex={0} role="region" aria-label="Outputs">
+    <div className={css.list} tabIndex={0} role="region" aria-label={t('Outputs')}>
       <div className={css.inner}>
         {over.slice(0, shown).map((task) => (
           <Output key={task.index} runId={run.runId} task={task} />
         ))}
         {over.length > shown ? (
           <Button variant="default" onClick={() => setShown(shown + SHOWN)}>
-            {over.length - shown} more
+            {t('{value} more', { value: over.length - shown })}
           </Button>
         ) : null}
       </div>
@@ -46,9 +49,11 @@ export default function Outputs({ run }: TabProps) {
   );
 }
 
+const VIEWS = { tree: t('Tree'), rendered: t('Rendered'), raw: t('Raw') };
+
 function Output({ runId, task }: { runId: string; task: Task }) {
   const [view, setView] = useState(task.parsed === undefined ? 'rendered' : 'tree');
-  const views = [...(task.parsed === undefined ? [] : ['tree']), 'rendered', 'raw'];
+  const views = [...(task.parsed === undefined ? [] : (['tree'] as const)), 'rendered', 'raw'] as const;
   return (
     <article className={css.card}>
       <header className={css.head}>
@@ -57,7 +62,7 @@ function Output({ runId, task }: { runId: string; task: Task }) {
         </h2>
         {task.status === 'COMPLETED' ? null : <StatusPill status={task.status} />}
         <small>
-          {task.model} · {count(task.tokens)} tokens
+          {task.model} · {t('{value} tokens', { value: count(task.tokens) })}
           {task.startedAt ? (
             <>
               {' '}
@@ -69,15 +74,15 @@ function Output({ runId, task }: { runId: string; task: Task }) {
           <Group gap={6}>
             <SegmentedControl
               size="xs"
-              aria-label="How to show it"
-              data={views.map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) }))}
+              aria-label={t('How to show it')}
+              data={views.map((value) => ({ value, label: VIEWS[value] }))}
               value={view}
               onChange={setView}
             />
             <CopyButton value={task.output}>
               {({ copied, copy }) => (
-                <Tooltip label={copied ? 'Copied' : 'Copy the output'}>
-                  <ActionIcon variant="default" aria-label="Copy the output" onClick={copy}>
+                <Tooltip label={copied ? t('Copied') : t('Copy the output')}>
+                  <ActionIcon variant="default" aria-label={t('Copy the output')} onClick={copy}>
                     {copied ? <IconCheck size={15} /> : <IconCopy size={15} />}
                   </ActionIcon>
                 </Tooltip>
@@ -92,10 +97,10 @@ function Output({ runId, task }: { runId: string; task: Task }) {
         ) : (
           <Shown view={view} task={task} output={task.output} />
         )}
-        {task.isCut ? <p className={css.error}>Cut at the output limit.</p> : null}
+        {task.isCut ? <p className={css.error}>{t('Cut at the output limit.')}</p> : null}
         {task.partial ? (
           <>
-            <p>As far as it came:</p>
+            <p>{t('Partial output:')}</p>
             <Markdown text={task.partial} />
           </>
         ) : null}

@@ -4,6 +4,7 @@ import { count, duration, money } from '../../../ui/format';
 import { StatusIcon } from '../../../ui/Status';
 import { merged, type Row, type Used } from './spans';
 import css from './Timeline.module.css';
+import { number, t } from '../../../words/t';
 
 interface TimeRowProps {
   runId: string;
@@ -36,7 +37,7 @@ export function TimeRow({ runId, row, top, x, gapMs, isWide, toggle }: TimeRowPr
             type="button"
             className={css.fold}
             aria-expanded={row.opens === 'open'}
-            aria-label={`Parts of ${row.name}`}
+            aria-label={t('Parts of {name}', { name: row.name })}
             onClick={() => toggle(row.id)}
           >
             <IconChevronRight size={14} />
@@ -59,7 +60,7 @@ export function TimeRow({ runId, row, top, x, gapMs, isWide, toggle }: TimeRowPr
               <div
                 className={css.unread}
                 style={{ left: x(from), width: Math.max(2, x(readFrom) - x(from)) }}
-                title="What happened here is in earlier events"
+                title={t('What happened here is in earlier events')}
               />
             ) : null}
             {to > readFrom ? (
@@ -100,7 +101,9 @@ function Usage({ used }: { used: Used | undefined }) {
       <span
         className={css.cell}
         data-column="tokens"
-        title={used ? `${inputTokens.toLocaleString('en')} in, ${outputTokens.toLocaleString('en')} out` : undefined}
+        title={
+          used ? t('{input} in, {output} out', { input: number(inputTokens), output: number(outputTokens) }) : undefined
+        }
       >
         {inputTokens + outputTokens > 0 ? count(inputTokens + outputTokens) : ''}
       </span>

@@ -9,6 +9,7 @@ import type { TabProps } from '../Run';
 import { rows, ticks } from './spans';
 import { TimeRow } from './TimeRow';
 import css from './Timeline.module.css';
+import { t } from '../../../words/t';
 
 const ROW_PX = 30;
 const AXIS_PX = 26;
@@ -57,23 +58,28 @@ export default function Timeline({ run }: TabProps) {
     <div className={css.frame}>
       <div className={css.tools}>
         <div>
-          <LegendEntry kind="model">model call</LegendEntry>
-          <LegendEntry kind="tool">tool</LegendEntry>
-          <LegendEntry kind="review">review</LegendEntry>
-          <LegendEntry kind="retry">failed try</LegendEntry>
-          <LegendEntry kind="wait">waiting</LegendEntry>
-          {run.first > 0 ? <LegendEntry kind="unread">in earlier events</LegendEntry> : null}
+          <LegendEntry kind="model">{t('model call')}</LegendEntry>
+          <LegendEntry kind="tool">{t('tool')}</LegendEntry>
+          <LegendEntry kind="review">{t('review')}</LegendEntry>
+          <LegendEntry kind="retry">{t('failed try')}</LegendEntry>
+          <LegendEntry kind="wait">{t('waiting')}</LegendEntry>
+          {run.first > 0 ? <LegendEntry kind="unread">{t('in earlier events')}</LegendEntry> : null}
         </div>
         <Group gap={4}>
-          <ActionIcon variant="default" aria-label="Zoom out" disabled={zoom <= 1} onClick={() => setZoom(zoom / 2)}>
+          <ActionIcon
+            variant="default"
+            aria-label={t('Zoom out')}
+            disabled={zoom <= 1}
+            onClick={() => setZoom(zoom / 2)}
+          >
             <IconZoomOut size={15} />
           </ActionIcon>
-          <ActionIcon variant="default" aria-label="Whole run" disabled={zoom === 1} onClick={() => setZoom(1)}>
+          <ActionIcon variant="default" aria-label={t('Whole run')} disabled={zoom === 1} onClick={() => setZoom(1)}>
             <IconZoomReset size={15} />
           </ActionIcon>
           <ActionIcon
             variant="default"
-            aria-label="Zoom in"
+            aria-label={t('Zoom in')}
             disabled={zoom >= ZOOM_MAX}
             onClick={() => setZoom(zoom * 2)}
           >
@@ -81,7 +87,7 @@ export default function Timeline({ run }: TabProps) {
           </ActionIcon>
         </Group>
       </div>
-      <div className={css.scroll} ref={scroller} tabIndex={0} role="region" aria-label="Timeline">
+      <div className={css.scroll} ref={scroller} tabIndex={0} role="region" aria-label={t('Timeline')}>
         <div ref={sizeRef}>
           <div
             className={css.plane}
@@ -131,14 +137,14 @@ export default function Timeline({ run }: TabProps) {
 function Columns() {
   return (
     <div className={css.columns}>
-      <span>took</span>
-      <span className={css.cell} title="Time until the first word, where this page saw it come">
-        first word
+      <span>{t('took')}</span>
+      <span className={css.cell} title={t('Time until the first word, where this page saw it come')}>
+        {t('first word')}
       </span>
-      <span className={css.cell}>tokens</span>
-      <span className={css.cell}>cost</span>
-      <span className={css.cell} title="Model calls made, failed ones included">
-        calls
+      <span className={css.cell}>{t('tokens')}</span>
+      <span className={css.cell}>{t('cost')}</span>
+      <span className={css.cell} title={t('Model calls made, failed ones included')}>
+        {t('calls')}
       </span>
     </div>
   );

@@ -1,8 +1,11 @@
 // A run as rows of time: tasks, the conversations below them, and within each what took how long.
 
-import type { Conversation, Round, RunState, Task } from '../../../run/state';
+import { isInstance } from '../../../run/ids';
+import type { Conversation, Instance, Round, RunState, Task } from '../../../run/state';
+import { instanceName } from '../../../run/words';
 import type { ShownStatus } from '../../../ui/Status';
 import { grouped } from '../../../ui/grouped';
+import { t } from '../../../words/t';
 
 export type Kind = 'model' | 'tool' | 'review' | 'retry';
 
@@ -70,6 +73,8 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
   const id = String(task.index);
   const conversation = run.conversations.get(id);
   if (conversation && !task.isInherited) return conversationRows(conversation, task, shown);
+  const { instances = [] } = task;
+  const parts = instances.flatMap((instance) => instanceRows(run, instance, shown));
   const row: Row = {
     id,
     conversation: id,
@@ -83,14 +88,44 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
   if (task.isInherited) row.isInherited = true;
   else if (task.startedAt) {
     const to = task.endedAt ? Date.parse(task.endedAt) : shown.now;
-    Object.assign(row, { from: Date.parse(task.startedAt), to, ...(run.first > 0 ? { readFrom: to } : {}) });
+    const unread = run.first > 0 && instances.length === 0 ? { readFrom: to } : {};
+    Object.assign(row, { from: Date.parse(task.startedAt), to, ...unread });
   }
-  return [row];
+  return [row, ...parts];
 }
 
+/** A task for one item, or in one round. */
+function instanceRows(run: RunState, instance: Instance, shown: Shown): Row[] {
+  const name = instanceName(instance);
+  const conversation = run.conversations.get(instance.id);
+  if (conversation && !instance.isInherited) return conversationRows(conversation, { ...instance, name }, shown);
+  const { id, status, startedAt, endedAt } = instance;
+  const to = endedAt ? Date.parse(endedAt) : shown.now;
+  return [
+    {
+      id,
+      conversation: id,
+      depth: 1,
+      name,
+      note: '',
+      status,
+      opens: 'no',
+      spans: [],
+      ...(instance.isInherited
+        ? { isInherited: true }
+        : startedAt
+          ? { from: Date.parse(startedAt), to, readFrom: to }
+          : {}),
+    },
+  ];
+}
+
+type Timed = Pick<Task, 'name' | 'status' | 'startedAt' | 'endedAt'>;
+
 /** A conversation and those below it. A task's own times come from the server, however few of its events were read. */
-function conversationRows(conversation: Conversation, task: Task | undefined, shown: Shown): Row[] {
-  const depth = (conversation.id.split('.').length - 1) / 2;
+function conversationRows(conversation: Conversation, task: Timed | undefined, shown: Shown): Row[] {
+  const [first = '', ...deeper] = conversation.id.split('.');
+  const depth = deeper.length / 2 + (isInstance(first) ? 1 : 0);
   const spans = spansOf(conversation, shown.now).filter(({ from }) => from >= shown.began);
   const isOpen = shown.open.has(conversation.id);
   const [began, ended] = [task?.startedAt ?? conversation.startedAt, task?.endedAt ?? conversation.endedAt];
@@ -184,7 +219,7 @@ export function spansOf(conversation: Conversation, now: number): Span[] {
         kind: 'review',
         from,
         to: end(item.outcome?.at),
-        title: item.outcome?.text ?? 'waits for a review',
+        title: item.outcome?.text ?? t('waits for a review'),
         seq: item.seq,
       });
     }
@@ -194,7 +229,7 @@ export function spansOf(conversation: Conversation, now: number): Span[] {
 
 /** A round's tries; between them it waits. */
 function triesOf(round: Round, end: number): Span[] {
-  const title = `${round.model}, round ${round.index + 1}`;
+  const title = t('{model}, round {value}', { model: round.model, value: round.index + 1 });
   let from: number | undefined = Date.parse(round.startedAt);
   const spans = round.failures.flatMap((failure): Span[] => {
     const at = Date.parse(failure.at);
@@ -202,7 +237,13 @@ function triesOf(round: Round, end: number): Span[] {
     from = failure.retriedAt === undefined ? undefined : Date.parse(failure.retriedAt);
     return [
       ...tried,
-      { kind: 'retry', from: at, to: at, title: `failed: ${failure.message}; ${failure.then}`, seq: failure.seq },
+      {
+        kind: 'retry',
+        from: at,
+        to: at,
+        title: t('failed: {message}; {then}', { message: failure.message, then: failure.then }),
+        seq: failure.seq,
+      },
     ];
   });
   const used = usedByRound(round);
@@ -217,7 +258,7 @@ export function merged(spans: readonly Span[], gapMs: number): Span[] {
     const before = last.get(span.kind);
     if (before && span.from - before.to < gapMs && span.to - span.from < 4 * gapMs) {
       before.to = Math.max(before.to, span.to);
-      before.title = `${before.title.replace(/ and more$/, '')} and more`;
+      before.title = t('{value} and more', { value: before.title.replace(/ and more$/, '') });
     } else {
       const copy = { ...span };
       last.set(span.kind, copy);

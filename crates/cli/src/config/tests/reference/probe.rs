@@ -41,7 +41,7 @@ impl Place {
         Place([self.0.as_slice(), &[(key.to_owned(), item)]].concat())
     }
 
-    /// Whether it is an item of a list.
+    /// Returns whether it is an item of a list.
     fn is_item(&self) -> bool {
         self.0.last().is_some_and(|(_, item)| item.is_some())
     }
@@ -190,7 +190,7 @@ impl Probe {
         Some(told.strip_suffix(", not a date").unwrap_or(told).to_owned())
     }
 
-    /// The effect of leaving a key out.
+    /// Returns the effect of leaving a key out.
     pub(super) fn without(&self, place: &Place, key: &str) -> Asked {
         let (config, mistakes) = self.changed(place, |table| table.retain(|(name, _)| name != key));
         let path = typed::inside(&place.path(), key);

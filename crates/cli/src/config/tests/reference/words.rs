@@ -9,7 +9,8 @@ impl Words {
     /// Reads the explanations of a file, which are lines with `# `.
     pub(super) fn of(text: &str) -> Words {
         let mut words = BTreeMap::new();
-        let (mut table, mut said) = (String::new(), Vec::new());
+        let mut table = String::new();
+        let mut said = Vec::new();
         for line in text.lines() {
             if let Some(explained) = line.strip_prefix("# ") {
                 said.push(explained.trim());

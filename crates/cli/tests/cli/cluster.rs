@@ -1,0 +1,110 @@
+//! Several servers over one PostgreSQL: what one of them stored every one shows, and when one is
+//! killed another goes on with its runs.
+
+use std::time::{Duration, Instant};
+
+use consort_test_postgres::{Database, database};
+use serde_json::{Value, json};
+
+use crate::binary::run;
+use crate::requests::client;
+use crate::served::Served;
+
+/// The longest time for anything here: machines that run tests are busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn config(database: &Database, name: &str) -> String {
+    let url = database.url();
+    format!(
+        "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n
+        [cluster]\nurl = '{url}'\nsecret = 'not told'\nlease = '1s'\nname = '{name}'\n"
+    )
+}
+
+async fn get(server: &Served, path: &str) -> (u16, Value) {
+    let answer = client().get(format!("{}{path}", server.url)).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+}
+
+async fn post(server: &Served, path: &str, body: Value) -> (u16, Value) {
+    let answer = client().post(format!("{}{path}", server.url)).json(&body).send().await.unwrap();
+    (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+}
+
+/// Asks again until an answer is as wanted.
+async fn until(server: &Served, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let (status, answer) = get(server, path).await;
+        if status == 200 && wanted(&answer) {
+            return answer;
+        }
+        assert!(Instant::now() < end, "{path}: {status} {answer}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Begins a run with one task, whose output may have to be reviewed; returns its id.
+async fn begin(server: &Served, review: Option<&str>) -> String {
+    let mut task = json!({ "name": "a", "description": "Write about bees" });
+    if let Some(review) = review {
+        task["review"] = review.into();
+    }
+    let (status, answer) = post(server, "/api/runs", json!({ "tasks": [task] })).await;
+    assert_eq!(status, 202, "{answer}");
+    answer["runId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_server_stores_another_shows_and_when_one_is_killed_another_finishes_its_runs() {
+    let Some(database) = database().await else { return };
+    let mut first = Served::start(Some(&config(&database, "first")));
+    let second = Served::start(Some(&config(&database, "second")));
+    let names = |answer: &Value| -> Vec<String> {
+        answer["nodes"].as_array().unwrap().iter().map(|node| node["name"].as_str().unwrap().to_owned()).collect()
+    };
+    for server in [&first, &second] {
+        let (status, answer) = get(server, "/api/cluster").await;
+        assert_eq!((status, names(&answer)), (200, vec!["first".to_owned(), "second".to_owned()]), "{answer}");
+    }
+    // Accepted by one, it is there for the other at once, and its end too.
+    let done = begin(&first, None).await;
+    let path = format!("/api/runs/{done}");
+    let (status, answer) = get(&second, &path).await;
+    assert_eq!((status, answer["runId"].as_str()), (200, Some(done.as_str())), "{answer}");
+    let ended = until(&second, &path, |answer| answer["status"] == "COMPLETED").await;
+    assert!(ended["output"].is_string(), "{ended}");
+    // A run that waits for a person when its server is killed.
+    let open = begin(&first, Some("required")).await;
+    let reviews = format!("/api/reviews?runId={open}");
+    until(&second, &reviews, |answer| answer["total"] == 1).await;
+    first.kill();
+    let detail = format!("/api/runs/{open}");
+    until(&second, "/api/cluster", |answer| names(answer) == ["second"]).await;
+    let decide = format!("/api/reviews/{open}-review-0");
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let (status, answer) = post(&second, &decide, json!({ "decision": "CONTINUE" })).await;
+        if (200..300).contains(&status) {
+            break;
+        }
+        assert!(Instant::now() < end, "{status} {answer}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    until(&second, &detail, |answer| answer["status"] == "COMPLETED").await;
+    let events = client().get(format!("{}{detail}/events?limit=1000", second.url)).header("accept", "application/json");
+    let events: Value = events.send().await.unwrap().json().await.unwrap();
+    let is_adoption = |event: &&Value| event["type"] == "run_adopted";
+    let adopted: Vec<&Value> = events["events"].as_array().unwrap().iter().filter(is_adoption).collect();
+    let last = adopted.last().unwrap();
+    assert_eq!((&last["node"], &last["reason"]), (&json!("second"), &json!("takeover")), "{adopted:?}");
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_ends_the_start_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[cluster]\nsecret = 's'\nurl = 'postgres://u:hidden@db/c?sslmode=maybe'\n";
+    std::fs::write(folder.path().join("consort.toml"), wrong).unwrap();
+    let (status, _, words) = run(folder.path(), &["serve", "--port", "0"]);
+    assert!(status == Some(2) && words.contains("sslmode is 'maybe'") && !words.contains("hidden"), "{words}");
+}

@@ -1,0 +1,112 @@
+//! A wall clock that jumps by hours, back and forth, while the server works and between
+//! its processes. Everything ends when it would have, and no budget of time is used up by a jump.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::shim::Shim;
+use crate::chaos::{Client, Verdict, World};
+use crate::dice::{Dice, number, say};
+use crate::victim::Victim;
+
+/// The variable that sets the number of jumps.
+const JUMPS: &str = "CONSORT_CLOCK_JUMPS";
+const JUMPS_DEFAULT: u64 = 5;
+/// The number of jumps of one server; then its jobs may end, and all of them are judged.
+const JUMPS_PER_SERVER: u64 = 30;
+/// The longest time between two jumps.
+const CALM_MAX_US: u64 = 600_000;
+/// The furthest jump; answers to idempotency keys are kept for a day.
+const HOURS_MAX: u64 = 10;
+
+async fn suffer(jumps: u64, dice: &mut Dice) -> Verdict {
+    let mut shim = None;
+    let mut shims_dice = dice.split();
+    let world = World::start(|folder, server| {
+        let made = Shim::new(folder, &mut shims_dice);
+        let server = made.around(server);
+        shim = Some(made);
+        server
+    });
+    let mut world = world.await;
+    let shim = shim.unwrap();
+    let load = world.load(dice.split());
+    for _jump in 0..jumps {
+        tokio::time::sleep(Duration::from_micros(dice.roll(CALM_MAX_US))).await;
+        let hours = dice.roll(2 * HOURS_MAX + 1).cast_signed() - HOURS_MAX.cast_signed();
+        shim.shift_clock(hours * 3600);
+        if dice.one_in(2) {
+            world.main.kill();
+            world.main.start();
+        }
+    }
+    world.judge(load).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_clock_jumps_by_hours_keeps_every_promise() {
+    let jumps = number(JUMPS).unwrap_or(JUMPS_DEFAULT);
+    let mut dice = Dice::seeded();
+    let began = Instant::now();
+    say(&format!("{jumps} jumps of a clock; to repeat them: {}", dice.again(JUMPS, jumps)));
+    let mut left = jumps;
+    let mut verdict = Verdict::default();
+    while left > 0 {
+        let some = left.min(JUMPS_PER_SERVER);
+        verdict.add(suffer(some, &mut dice).await);
+        left -= some;
+        say(&format!("{left} jumps left: {verdict}"));
+    }
+    say(&format!("{verdict}; {:.1} s", began.elapsed().as_secs_f64()));
+    verdict.check();
+}
+
+const CONFIG: &str = "
+[server]
+review_timeout = '3s'
+on_timeout = 'CONTINUE'
+[run.budget]
+max_wall_clock = '30s'
+[models.demo]
+provider = 'demo'
+model = 'demo'
+[ensemble]
+name = 'desk'
+[[ensemble.task]]
+name = 'write'
+description = 'Say hello'
+review = 'required'
+[[ensemble.task]]
+name = 'print'
+description = 'Say goodbye'
+";
+
+/// A review is open, the clock jumps while the server is down, and the review times out when
+/// it would have: not for ever later, and the run's own time is not used up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_times_out_and_a_run_ends_whatever_the_clock_says_after_a_restart() {
+    for hours in [-5, 0, 5] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut dice = Dice::seeded();
+        let shim = Shim::new(folder.path(), &mut dice);
+        let mut server = shim.around(Victim::new(folder.path(), "main"));
+        server.configure(CONFIG);
+        server.start();
+        let client = Client::new(&server.url());
+        let (status, accepted) = client.post_any("/api/runs", &json!({})).await;
+        assert_eq!(status, 202, "{accepted}");
+        let run = format!("/api/runs/{}", accepted["runId"].as_str().unwrap());
+        client.until(&run, |run| run["openReviews"][0].is_string()).await;
+        server.kill();
+        shim.shift_clock(hours * 3600);
+        server.start();
+        let ended = client.until(&run, |run| run["completedAt"].is_string()).await;
+        assert_eq!(ended["status"], "COMPLETED", "{hours} hours: {ended}");
+        let events = client.events(accepted["runId"].as_str().unwrap()).await;
+        let times: Vec<&str> = events.iter().map(|event| event["at"].as_str().unwrap()).collect();
+        assert!(times.is_sorted(), "{hours} hours: {times:?}");
+        server.kill();
+        assert!(!server.said().contains("panicked at"), "{}", server.said());
+    }
+}

@@ -1,0 +1,96 @@
+//! The frames of a run as a whole: its beginning and end, directives, model switches and limits.
+
+use crate::event::{Directive, End, Origin};
+use crate::id::{Id, Millis};
+use crate::shown::frame::field::{Amount, Exceeded, ForkedFrom, Iso};
+use crate::shown::frame::run::{ActiveDirective, Frame, ModelSwitch};
+use crate::shown::view::usd;
+use crate::state::budget::{Breach, Reason};
+use crate::state::run::Run;
+
+impl Run {
+    pub(super) fn ensemble_started_frame(&self, at: Iso) -> Frame {
+        Frame::EnsembleStarted {
+            ensemble_id: self.ensemble_id().to_owned(),
+            started_at: at,
+            total_tasks: self.spec().team().len(),
+            workflow: self.spec().workflow,
+        }
+    }
+
+    pub(super) fn forked_frame(&self) -> Frame {
+        let (retry_of, forked_from) = match self.origin() {
+            None => (None, None),
+            Some(Origin::Retry { run }) => (Some(run.clone()), None),
+            Some(Origin::Fork { run, seq }) => (None, Some(ForkedFrom { run_id: run.clone(), seq: *seq })),
+        };
+        Frame::RunForked { retry_of, forked_from }
+    }
+
+    pub(super) fn directive_frame(&self, run: &str, directive: &Directive) -> Frame {
+        let number = u32::try_from(self.directives().len().saturating_sub(1)).unwrap_or(u32::MAX);
+        Frame::DirectiveActive(ActiveDirective {
+            directive_id: directive_id(run, number),
+            from: directive.from.clone(),
+            content: directive.content.clone(),
+            target: self.nullable(directive.target.clone()),
+            priority: directive.priority,
+            expires_at: self.nullable(directive.expires_at.map(Iso)),
+            on_behalf_of: directive.on_behalf_of.clone(),
+        })
+    }
+
+    pub(super) fn delivered_frame(&self, run: &str, directive: u32, (turn, round): (&Id, u32)) -> Frame {
+        Frame::DirectiveDelivered {
+            directive_id: directive_id(run, directive),
+            task_index: self.shown(turn),
+            iteration_index: round,
+        }
+    }
+
+    /// Returns the frame of a model switch, which takes effect with the next model call of the first task under
+    /// way.
+    pub(super) fn switched_frame(&self, previous: &str, by: &str) -> Frame {
+        let first = self.conversations().iter().find(|(id, _)| id.parent().is_none());
+        let (task_index, iteration_index) = first.map_or((0, 0), |(id, turn)| {
+            let under_way = u32::from(turn.is_asked());
+            (self.shown(id), turn.round() + under_way)
+        });
+        let model = self.switched().cloned();
+        let previous_model = previous.to_owned();
+        Frame::ModelSwitched(ModelSwitch { model, previous_model, task_index, iteration_index, by: by.to_owned() })
+    }
+
+    pub(super) fn ensemble_completed_frame(&self, end: &End, at: Millis) -> Frame {
+        Frame::EnsembleCompleted {
+            ensemble_id: self.ensemble_id().to_owned(),
+            completed_at: Iso(at),
+            duration_ms: self.duration_ms(at),
+            exit_reason: end.into(),
+            total_tokens: self.total_tokens(),
+            total_tool_calls: self.totals().tool_calls,
+            error: self.error().map(str::to_owned),
+        }
+    }
+
+    /// Returns the public id of a directive that was given to this run.
+    pub fn directive_id(&self, run: &str, given: &Directive) -> Option<String> {
+        let number = self.directives().iter().rposition(|directive| directive == given)?;
+        u32::try_from(number).ok().map(|number| directive_id(run, number))
+    }
+}
+
+/// Returns the public id of a directive.
+pub fn directive_id(run: &str, directive: u32) -> String {
+    format!("{run}-directive-{directive}")
+}
+
+pub(super) fn exceeded(breach: &Breach) -> Exceeded {
+    let amount = |amount: u64| match breach.reason {
+        Reason::Cost => Amount::Usd(usd(amount)),
+        Reason::Subtasks | Reason::LlmCalls | Reason::ToolCalls | Reason::WallClock | Reason::Tokens => {
+            Amount::Count(amount)
+        }
+    };
+    Exceeded { reason: breach.reason, limit: amount(breach.limit), observed: amount(breach.observed) }
+}

@@ -1,0 +1,75 @@
+//! The questions of a run or a turn to people, in words and with the form of their answers, for protocols whose clients
+//! can answer them.
+
+use serde_json::{Value, json};
+
+use crate::state::run::Run;
+
+/// A question to a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The id of the review or the approval.
+    pub id: String,
+    /// The kind of answer that it needs.
+    pub needs: Needs,
+    /// The question.
+    pub message: String,
+    /// The schema of the answer.
+    pub schema: Value,
+    /// The page where people answer it.
+    pub page: String,
+}
+
+/// The kind of answer that a question needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// A decision about an output, or about a task before it begins.
+    Decision,
+    /// An answer to an agent.
+    Words,
+    /// The permission for a call.
+    Permission,
+}
+
+impl Question {
+    /// Returns the question with the address where people answer it.
+    pub fn told(&self, base: &str) -> String {
+        format!("{}\nDecide at {base}{}", self.message, self.page)
+    }
+}
+
+impl Run {
+    /// Returns the questions that wait for a person, the oldest first.
+    pub fn open_questions(&self, run: &str) -> Vec<Question> {
+        let reviews = self.pending_reviews(run).into_iter().map(|review| {
+            let needs = if review.prompt.is_some() { Needs::Words } else { Needs::Decision };
+            let asked = review.prompt.clone().unwrap_or_else(|| format!("Review the task '{}'", review.task_name));
+            let output =
+                if review.task_output.is_empty() { String::new() } else { format!("\n\n{}", review.task_output) };
+            let schema = json!({
+                "type": "object",
+                "properties": {
+                    "decision": { "type": "string", "enum": ["APPROVE", "EDIT", "REJECT", "EXIT_EARLY"] },
+                    "revisedOutput": { "type": "string", "description": "The output that counts instead, for EDIT" },
+                    "feedback": { "type": "string", "description": "What should be better, for REJECT" }
+                },
+                "required": ["decision"]
+            });
+            let page = format!("/reviews/{}", review.review_id);
+            Question { id: review.review_id.clone(), needs, message: format!("{asked}{output}"), schema, page }
+        });
+        let approvals = if self.spec().chat.is_some() { self.pending_approvals(run) } else { Vec::new() };
+        let approvals = approvals.into_iter().map(|pending| {
+            let approval = &pending.approval;
+            let schema = json!({
+                "type": "object",
+                "properties": { "decision": { "type": "string", "enum": ["allow", "allow_for_chat", "deny"] } },
+                "required": ["decision"]
+            });
+            let message = format!("{}\n{} {}", approval.message, approval.tool_name, approval.args);
+            let page = format!("/chat/{}", pending.thread_id);
+            Question { id: approval.approval_id.clone(), needs: Needs::Permission, message, schema, page }
+        });
+        reviews.chain(approvals).collect()
+    }
+}

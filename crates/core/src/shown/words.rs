@@ -1,0 +1,36 @@
+//! The words that a run is found by: those of its request, and those of its output.
+
+use crate::requests::template;
+use crate::state::run::Run;
+
+/// The maximum number of bytes of the words of one run; the rest of a long output is not found.
+const WORDS_MAX: usize = 16 * 1024;
+/// The maximum number of tasks whose words count: the first ones say what a run is about.
+const TASKS_MAX: usize = 32;
+
+impl Run {
+    /// Returns the text that the run is found by.
+    pub fn words(&self) -> String {
+        let mut words = String::new();
+        let mut add = |text: &str| {
+            let left = WORDS_MAX.saturating_sub(words.len() + 1);
+            words.push_str(text.get(..text.floor_char_boundary(left)).unwrap_or_default());
+            words.push('\n');
+        };
+        let spec = self.spec();
+        match &spec.chat {
+            Some(turn) => add(turn.content.as_str()),
+            None => {
+                spec.inputs.values().for_each(|value| add(&template::printed(value)));
+                for task in spec.tasks.iter().take(TASKS_MAX) {
+                    add(&task.name);
+                    add(&task.description);
+                }
+            }
+        }
+        if let Some(answer) = self.answer() {
+            add(answer);
+        }
+        words
+    }
+}

@@ -1,0 +1,70 @@
+//! The reason why nothing happens in a run, and the time since which it holds.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::event::{Event, EventKind};
+use crate::id::Millis;
+use crate::state::run::{Run, Timer};
+
+/// The reason why nothing happens in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingFor {
+    /// A slot.
+    Queue,
+    /// Somebody who resumes it.
+    Resume,
+    /// A slot of a model.
+    Model,
+    /// A tool's lock.
+    Lock,
+    /// The time of a retry.
+    Retry,
+    /// A person's decision.
+    Review,
+    /// A person's permission.
+    Approval,
+    /// Room on the disk.
+    Storage,
+}
+
+impl Run {
+    /// Returns the reason why nothing happens at the moment.
+    pub(crate) fn waiting_for(&self) -> Option<WaitingFor> {
+        if self.ended() || self.in_flight() > 0 {
+            None
+        } else if self.epoch() == 0 {
+            Some(WaitingFor::Queue)
+        } else if self.paused() {
+            Some(WaitingFor::Resume)
+        } else if self.parked() && !self.waits_for_reviews() {
+            Some(WaitingFor::Queue)
+        } else if !self.wants().models.is_empty() {
+            Some(WaitingFor::Model)
+        } else if !self.wants().locks.is_empty() {
+            Some(WaitingFor::Lock)
+        } else if self.timers().iter().any(|(_, timer)| matches!(timer, Timer::Retry(_))) {
+            Some(WaitingFor::Retry)
+        } else if !self.open_reviews().is_empty() {
+            Some(WaitingFor::Review)
+        } else if !self.chat().open.is_empty() {
+            Some(WaitingFor::Approval)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the time since which that is the reason.
+    pub(crate) fn waiting_since(&self) -> Option<Millis> {
+        self.waits.map(|(_, since)| since)
+    }
+
+    /// Remembers when the reason changed. A fork waits on its own clock: the reason may be that of the run it was
+    /// taken from.
+    pub(super) fn note_wait(&mut self, event: &Event) {
+        let before = self.waits.filter(|_| !matches!(event.kind, EventKind::RunForked { .. }));
+        let since = |reason| before.filter(|(earlier, _)| *earlier == reason).map_or(event.at, |(_, since)| since);
+        self.waits = self.waiting_for().map(|reason| (reason, since(reason)));
+    }
+}

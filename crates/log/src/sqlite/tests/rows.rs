@@ -1,0 +1,156 @@
+//! Tests of rows: those that hold the records of an append, and those of lists.
+
+use std::collections::BTreeMap;
+
+use futures::future::try_join_all;
+use rusqlite::Connection;
+
+use super::{bytes_in, file, sql};
+use crate::conformance::{all, append, bodies, names, record, row};
+use crate::{Append, Error, Log, Order, Query, Record, Row, SqliteLog, VERSION};
+
+#[tokio::test]
+async fn an_append_is_one_row_of_which_every_part_can_be_read_and_none_alone_is_damaged() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    log.append(append("a", 0, &["0", "1", "2"])).await.unwrap();
+    log.append(append("a", 3, &["3"])).await.unwrap();
+    log.append(append("a", 4, &["4\u{1e}", "5", "6"])).await.unwrap();
+    let all: Vec<Record> = ["0", "1", "2", "3", "4\u{1e}", "5", "6"].map(record).into();
+    for from in 0..all.len() {
+        for max in 0..=all.len() {
+            let wanted: Vec<Record> = all.iter().skip(from).take(max).cloned().collect();
+            assert_eq!(log.read("a", from as u64, max).await.unwrap(), wanted, "{max} from {from}");
+        }
+    }
+    let rows = |sql: &str| Connection::open(&path).unwrap().query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(rows("SELECT count(*) FROM records"), 4);
+    for (spoil, expected) in [
+        ("UPDATE records SET count = 4 WHERE seq = 0", "its row holds another number of records"),
+        ("UPDATE records SET body = replace(body, '1', '7') WHERE seq = 0", "its checksum is wrong"),
+        ("DELETE FROM records WHERE seq = 0", "it is missing"),
+    ] {
+        sql(&path, spoil);
+        for from in 0..3 {
+            let damaged = Error::Damaged { stream: "a".into(), seq: from, reason: expected.into() };
+            assert_eq!(log.read("a", from, 9).await, Err(damaged), "{spoil}");
+        }
+        assert_eq!(log.read("a", 5, 9).await.unwrap(), all[5..]);
+    }
+}
+
+#[tokio::test]
+async fn records_of_a_file_from_before_rows_were_shared_are_read_and_added_to() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    for seq in 0..3 {
+        log.append(append("a", seq, &["old"])).await.unwrap();
+    }
+    drop(log);
+    sql(
+        &path,
+        "DROP TABLE words; DROP TABLE unindexed; ALTER TABLE records DROP COLUMN count; PRAGMA user_version = 2",
+    );
+    assert_eq!(bodies(&SqliteLog::read_only(&path).unwrap(), "a").await, ["old"; 3]);
+    let log = SqliteLog::open(&path).unwrap();
+    log.append(append("a", 3, &["new", "new"])).await.unwrap();
+    assert_eq!(bodies(&log, "a").await, ["old", "old", "old", "new", "new"]);
+}
+
+#[tokio::test]
+async fn a_row_of_a_list_is_what_was_appended_last_whoever_wrote_it_before() {
+    let (_folder, path) = file();
+    let tagged = |status: &str, tag: &str| Row {
+        status: status.into(),
+        tags: BTreeMap::from([("tag".to_owned(), tag.to_owned())]),
+        ..row()
+    };
+    let rows = [tagged("RUNNING", "one"), tagged("RUNNING", "two"), tagged("PAUSED", "two"), tagged("PAUSED", "two")];
+    for is_reopened in [false, true] {
+        let mut log = SqliteLog::open(&path).unwrap();
+        for (seq, row) in (0..).zip(&rows) {
+            if is_reopened {
+                drop(log);
+                log = SqliteLog::open(&path).unwrap();
+            }
+            let stream = if is_reopened { "a" } else { "b" };
+            log.append(Append { row: row.clone(), ..append(stream, seq, &["0"]) }).await.unwrap();
+            let query = Query { stream: Some(stream.to_owned()), ..all() };
+            assert_eq!(log.list(query).await.unwrap().rows, [(stream.into(), row.clone())]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_an_earlier_version_stored_is_found_by_its_words() {
+    let (_folder, path) = file();
+    {
+        let log = SqliteLog::open(&path).unwrap();
+        let bodies = [
+            ("run", r#"{"title":"About bees","outputPreview":"Bees make honey"}"#),
+            ("turn", r#"{"rows":[{"content":"Where is honey?"},{"content":null},{"content":"In the hive"}]}"#),
+            ("thread", r#"{"title":"Honey","rows":3}"#),
+            ("workflow", r#"{"name":"Harvest","description":"Gets honey"}"#),
+            ("answer", r#"{"title":"honey of nobody"}"#),
+            ("run", "no JSON about honey"),
+        ];
+        for (number, (kind, body)) in bodies.into_iter().enumerate() {
+            let row = Row { kind: kind.into(), body: body.into(), ..row() };
+            log.append(Append { row, ..append(&format!("s{number}"), 0, &["x"]) }).await.unwrap();
+        }
+    }
+    sql(&path, "DROP TABLE words; DROP TABLE unindexed; PRAGMA user_version = 3");
+    let find = |words: &str| Query { words: Some(words.to_owned()), order: Order::OldestStart, ..all() };
+    for _opened_again in 0..2 {
+        let log = SqliteLog::open(&path).unwrap();
+        assert_eq!(names(&log, find("honey")).await, ["s0", "s1", "s2", "s3"]);
+        assert_eq!(names(&log, find("hive")).await, ["s1"]);
+    }
+}
+
+#[tokio::test]
+async fn records_carry_the_version_that_wrote_them() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    log.append(append("a", 0, &["0"])).await.unwrap();
+    let db = Connection::open(&path).unwrap();
+    assert_eq!(db.query_row("SELECT version FROM records", [], |row| row.get::<_, u32>(0)).unwrap(), VERSION);
+    sql(&path, "UPDATE records SET version = 1");
+    assert_eq!(bodies(&log, "a").await, ["0"], "what the first edition wrote is read");
+}
+
+#[tokio::test]
+async fn of_many_texts_the_older_ones_are_in_the_index_and_all_are_found_changed_and_erased() {
+    let (folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    let said = |stream: usize, seq: u64, words: &str| {
+        let row = Row { words: Some(format!("{words}{stream}").into()), ..row() };
+        Append { row, ..append(&format!("s{stream}"), seq, &["x"]) }
+    };
+    let appended = (0..1400).map(|stream| log.append(said(stream, 0, "common secret")));
+    try_join_all(appended).await.unwrap();
+    // The index grows when nothing else is to be done: after one of the next appends.
+    let mut seq = 0;
+    let find = |words: String| Query { words: Some(words), ..all() };
+    let db = Connection::open(&path).unwrap();
+    let count =
+        |table: &str| db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, usize>(0)).unwrap();
+    while seq == 0 || (count("words") == 0 && seq < 20) {
+        log.append(said(1400, seq, "common secret")).await.unwrap();
+        seq += 1;
+    }
+    assert!(count("words") > 0 && count("unindexed") > 0, "{} and {}", count("words"), count("unindexed"));
+    assert_eq!(count("words") + count("unindexed"), 1401);
+    assert_eq!(log.list(find("common".into())).await.unwrap().total, 1401);
+    for (stream, seq) in [(0, 1), (1400, seq)] {
+        let name = format!("s{stream}");
+        assert_eq!(names(&log, find(format!("secret{stream}"))).await, [name.as_str()][..], "{stream}");
+        log.append(said(stream, seq, "common other")).await.unwrap();
+        assert_eq!(names(&log, find(format!("other{stream}"))).await, [name.as_str()][..]);
+        assert_eq!(log.list(find(format!("secret{stream} common"))).await.unwrap().total, 0);
+        log.erase(vec![name.into()]).await.unwrap();
+        assert_eq!(log.list(find(format!("other{stream}"))).await.unwrap().total, 0);
+    }
+    drop(db);
+    assert!(!bytes_in(folder.path()).contains("secret1400"));
+}

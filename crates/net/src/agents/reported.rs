@@ -1,0 +1,194 @@
+//! The state of a task of another agent, put together from its answers and events. Pure.
+
+use serde_json::Value;
+
+use crate::limits::{RESULT_MAX, WORDS_MAX, cut};
+
+/// Artifacts of one task that are put together; further ones are left out.
+const ARTIFACTS_MAX: usize = 256;
+
+/// A task, or a message, as far as the agent has reported it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ReportedTask {
+    /// The id of the task.
+    pub(crate) task: Option<String>,
+    state: String,
+    /// The words of the status.
+    said: String,
+    /// The texts of the artifacts, in the order in which they came.
+    artifacts: Vec<(String, String)>,
+    /// The text of a message that came instead of a task.
+    message: Option<String>,
+    /// The bytes of all artifacts.
+    size: usize,
+}
+
+/// The end of a task, for the model that asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Done(String),
+    Failed(String),
+    /// It needs an answer to go on.
+    Asks(String),
+}
+
+impl ReportedTask {
+    /// Takes an answer or an event; returns what is new to say about the progress.
+    pub(crate) fn take(&mut self, event: &Value) -> Option<String> {
+        if let Some(message) = event.get("message") {
+            self.message = Some(text(message));
+        } else if let Some(task) = event.get("task") {
+            self.snapshot(task);
+        } else if let Some(update) = event.get("statusUpdate") {
+            self.name(update.get("taskId"));
+            return self.status(update.get("status"));
+        } else if let Some(update) = event.get("artifactUpdate") {
+            self.name(update.get("taskId"));
+            let appends = update.get("append") == Some(&Value::Bool(true));
+            if let Some(artifact) = update.get("artifact") {
+                self.artifact(artifact, appends);
+            }
+        }
+        None
+    }
+
+    /// Takes a whole task.
+    pub(crate) fn snapshot(&mut self, task: &Value) {
+        self.name(task.get("id"));
+        self.status(task.get("status"));
+        for artifact in task.get("artifacts").and_then(Value::as_array).into_iter().flatten() {
+            self.artifact(artifact, false);
+        }
+    }
+
+    fn name(&mut self, id: Option<&Value>) {
+        if let (None, Some(id)) = (&self.task, id.and_then(Value::as_str)) {
+            self.task = Some(id.to_owned());
+        }
+    }
+
+    fn status(&mut self, status: Option<&Value>) -> Option<String> {
+        let status = status?;
+        self.state = status.get("state").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.said = cut(status.get("message").map(text).unwrap_or_default(), WORDS_MAX);
+        Some(self.said.clone()).filter(|said| !said.is_empty())
+    }
+
+    fn artifact(&mut self, artifact: &Value, appends: bool) {
+        let id = artifact.get("artifactId").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let new = text(artifact);
+        // A result is cut anyway, so what is beyond it need not be kept.
+        if self.size > RESULT_MAX {
+            return;
+        }
+        self.size += new.len();
+        let is_full = self.artifacts.len() >= ARTIFACTS_MAX;
+        match self.artifacts.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, kept)) if appends => kept.push_str(&new),
+            Some((_, kept)) => {
+                self.size = self.size.saturating_sub(kept.len());
+                *kept = new;
+            }
+            None if is_full => {}
+            None => self.artifacts.push((id, new)),
+        }
+    }
+
+    /// Returns the verdict, once there is one.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        if let Some(message) = &self.message {
+            return Some(Verdict::Done(cut(message.clone(), RESULT_MAX)));
+        }
+        let said = || if self.said.is_empty() { "it gave no reason".to_owned() } else { self.said.clone() };
+        match self.state.strip_prefix("TASK_STATE_")? {
+            "COMPLETED" => {
+                let texts: Vec<&str> = self.artifacts.iter().map(|(_, text)| text.as_str()).collect();
+                let made = texts.join("\n\n");
+                Some(Verdict::Done(cut(if made.is_empty() { self.said.clone() } else { made }, RESULT_MAX)))
+            }
+            "FAILED" => Some(Verdict::Failed(format!("the task failed: {}", said()))),
+            "CANCELED" => Some(Verdict::Failed("the task was cancelled".to_owned())),
+            "REJECTED" => Some(Verdict::Failed(format!("the agent did not take the task on: {}", said()))),
+            "AUTH_REQUIRED" => Some(Verdict::Failed(format!("the agent needs other credentials: {}", said()))),
+            "INPUT_REQUIRED" => Some(Verdict::Asks(said())),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the texts of a message or an artifact; data as JSON.
+fn text(holder: &Value) -> String {
+    let parts = holder.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let texts = parts.filter_map(|part| match (part.get("text"), part.get("data")) {
+        (Some(Value::String(text)), _) => Some(text.clone()),
+        (_, Some(data)) => Some(data.to_string()),
+        _ => part.get("url").and_then(Value::as_str).map(str::to_owned),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn artifact(id: &str, text: &str, append: bool) -> Value {
+        json!({ "artifactUpdate": { "taskId": "t", "artifact": { "artifactId": id, "parts": [{ "text": text }] }, "append": append } })
+    }
+
+    fn status(state: &str, said: &str) -> Value {
+        json!({ "statusUpdate": { "taskId": "t", "status": { "state": format!("TASK_STATE_{state}"), "message": { "parts": [{ "text": said }] } } } })
+    }
+
+    #[test]
+    fn words_are_put_together_and_a_whole_replaces_them() {
+        let mut told = ReportedTask::default();
+        told.take(&json!({ "task": { "id": "t", "status": { "state": "TASK_STATE_SUBMITTED" } } }));
+        assert_eq!(told.take(&status("WORKING", "reading")), Some("reading".to_owned()));
+        for event in [
+            artifact("a", "one ", false),
+            artifact("a", "two", true),
+            artifact("b", "x", false),
+            artifact("b", "three", false),
+        ] {
+            told.take(&event);
+        }
+        assert_eq!(told.verdict(), None);
+        told.take(&status("COMPLETED", ""));
+        assert_eq!(
+            (told.task.as_deref(), told.verdict()),
+            (Some("t"), Some(Verdict::Done("one two\n\nthree".to_owned())))
+        );
+    }
+
+    #[test]
+    fn every_end_is_told_apart_and_a_question_is_no_end() {
+        for (state, verdict) in [
+            ("FAILED", Verdict::Failed("the task failed: no".to_owned())),
+            ("CANCELED", Verdict::Failed("the task was cancelled".to_owned())),
+            ("REJECTED", Verdict::Failed("the agent did not take the task on: no".to_owned())),
+            ("AUTH_REQUIRED", Verdict::Failed("the agent needs other credentials: no".to_owned())),
+            ("INPUT_REQUIRED", Verdict::Asks("no".to_owned())),
+            ("COMPLETED", Verdict::Done("no".to_owned())),
+        ] {
+            let mut told = ReportedTask::default();
+            told.take(&status(state, "no"));
+            assert_eq!(told.verdict(), Some(verdict));
+        }
+        let mut told = ReportedTask::default();
+        told.take(&json!({ "message": { "parts": [{ "text": "hi" }, { "data": { "a": 1 } }] } }));
+        assert_eq!(told.verdict(), Some(Verdict::Done("hi\n{\"a\":1}".to_owned())));
+    }
+
+    #[test]
+    fn a_flood_of_artifacts_is_cut() {
+        let mut told = ReportedTask::default();
+        for index in 0..1000 {
+            told.take(&artifact(&index.to_string(), &"x".repeat(10_000), false));
+        }
+        told.take(&status("COMPLETED", ""));
+        let Some(Verdict::Done(text)) = told.verdict() else { panic!() };
+        assert!(text.len() < 2 * RESULT_MAX && told.artifacts.len() <= ARTIFACTS_MAX, "{}", text.len());
+    }
+}

@@ -1,0 +1,341 @@
+//! Taking runs that nobody works on: those of earlier processes at the start, and in a cluster, from then
+//! on, those of nodes that are gone.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use consort_core::event::{AdoptReason, Adoption};
+use consort_core::run::Run;
+use consort_core::spec::Kind;
+use consort_log::cluster::{Claimed, Node, Term, Vacancy, Waiting};
+use consort_log::{self as log, Seq};
+use tokio::time::{Instant, timeout};
+
+use super::abroad::Abroad;
+use super::messages::Messages;
+use super::sight::is_of;
+use super::{Engine, Error, Live, Placed, View};
+use crate::seat::Seat;
+use crate::watcher::{Purpose, load};
+
+/// The time between two looks for runs without an owner.
+const CLAIM_EVERY: Duration = Duration::from_millis(250);
+/// The time between two claims of a node without free slots.
+const FULL_EVERY: Duration = Duration::from_secs(1);
+/// The time between two searches for runs that are this node's and have no runner: such a run is the trace
+/// of an answer that was lost.
+const STRAYS_EVERY: Duration = Duration::from_secs(5);
+/// The time between two passes over what ended runs have left.
+const JANITOR_EVERY: Duration = Duration::from_secs(10);
+/// The name of the duty to make these passes.
+const JANITOR: &str = "janitor";
+/// Runs taken at once in a cluster, so that several nodes share those of one that is gone.
+const CLAIM_MAX: usize = 64;
+/// Runs taken at once by a node without free slots: somebody must go on with what was under way.
+const CLAIM_MIN: usize = 8;
+
+/// The result of resuming unfinished runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// The number of runs that go on.
+    pub resumed: usize,
+    /// Ids of runs that cannot go on, each with the reason: they stay as they are.
+    pub damaged: Vec<(String, String)>,
+}
+
+/// An unfinished run that no runner here owns.
+pub(super) struct Found {
+    pub(super) run: Run,
+    /// Length of its stream.
+    len: Seq,
+    pub(super) claimed: Claimed,
+}
+
+impl Engine {
+    /// Resumes every unfinished run that nobody works on. In a cluster this begins to happen whenever a node
+    /// is gone, as long as the engine is there.
+    pub async fn recover(&self) -> Result<Recovery, Error> {
+        let room = if self.is_alone() { usize::MAX } else { CLAIM_MAX };
+        let recovery = self.claim(room).await?;
+        self.share_runs();
+        Ok(recovery)
+    }
+
+    /// Resumes one run that an earlier process left unfinished.
+    pub async fn take_up(&self, run: &str) -> Recovery {
+        let mut recovery = Recovery::default();
+        match self.0.seams.cluster.take(run).await {
+            Ok(Some(claimed)) => {
+                if let Some(found) = self.find(claimed, &mut recovery).await {
+                    self.go_on(found).await;
+                }
+            }
+            // Its owner goes on with it.
+            Ok(None) => {}
+            Err(error) => recovery.damaged.push((run.to_owned(), error.to_string())),
+        }
+        recovery
+    }
+
+    /// Returns whether no other node shares the log.
+    pub fn is_alone(&self) -> bool {
+        self.0.seams.cluster.lease().is_forever()
+    }
+
+    /// Returns the nodes that share the log, this one included.
+    pub async fn nodes(&self) -> Result<Vec<Node>, Error> {
+        let mut nodes = self.0.seams.cluster.nodes().await?;
+        if self.is_alone() {
+            let runs = self.live().keys().filter(|id| is_of(Kind::Run, id)).count();
+            let draining = self.is_draining();
+            nodes.iter_mut().for_each(|node| (node.runs, node.draining) = (runs, draining));
+        }
+        Ok(nodes)
+    }
+
+    async fn claim(&self, room: usize) -> Result<Recovery, Error> {
+        let kinds = Kind::ALL.map(Kind::word);
+        let claimed = self.0.seams.cluster.claim(&kinds, room).await?;
+        Ok(self.go_on_with(claimed).await)
+    }
+
+    pub(super) async fn go_on_with(&self, claimed: Vec<Claimed>) -> Recovery {
+        let mut recovery = Recovery::default();
+        let mut parked = Vec::new();
+        for claimed in claimed {
+            match self.find(claimed, &mut recovery).await {
+                Some(found) if found.run.is_parked() => parked.push(found),
+                Some(found) => self.go_on(found).await,
+                None => {}
+            }
+        }
+        // Runs that had a slot get it back before the others ask for one.
+        for found in parked {
+            self.go_on(found).await;
+        }
+        recovery
+    }
+
+    /// Loads a run that has not ended, unless it is owned here.
+    pub(super) async fn find(&self, claimed: Claimed, recovery: &mut Recovery) -> Option<Found> {
+        let id = &claimed.stream;
+        if self.live().contains_key(id) {
+            return None;
+        }
+        match self.0.damage.note(load(&*self.0.seams.log, id, Purpose::GoOn).await) {
+            // Its owner has finished it meanwhile.
+            Ok((run, _)) if run.ended() => None,
+            Ok((run, len)) if self.0.suspects.get().is_some_and(|suspects| suspects.is_poisoned(id)) => {
+                tracing::error!(run = %id, "three processes died over this run; it is not tried again");
+                let kind = run.spec().kind;
+                let seat = Seat::without_slot(self.0.admission(kind), id, run.spec().priority());
+                let ring = self.ring(id, kind, run.seen_by());
+                let seen_by = run.seen_by().clone();
+                let adoption = self.adoption(&run, &claimed);
+                let placed = Placed { id, kind, seat, ring, seen_by, adoption };
+                self.start(placed, move |runner| runner.resume(run, len).give_up());
+                None
+            }
+            Ok((run, len)) => {
+                recovery.resumed += 1;
+                Some(Found { run, len, claimed })
+            }
+            Err(error) => {
+                tracing::error!(run = %id, %error, "cannot go on with a run");
+                if let log::Error::Damaged { .. } = &error {
+                    // Also where another stream is damaged that the run depends on.
+                    self.0.damage.mark(id, &error);
+                }
+                recovery.damaged.push((id.to_string(), error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// Gives a loaded run an owner and the admission it had. One that waits for a slot of any node gets one here, or
+    /// waits on.
+    async fn go_on(&self, found: Found) {
+        if self.is_alone() || !found.waits() {
+            return self.resume(found, None);
+        }
+        let admission = self.0.admission(Kind::Run);
+        let priority = found.run.spec().priority();
+        match admission.try_slot() {
+            Some(slot) => {
+                let seat = Seat::with(slot, admission, &found.claimed.stream, priority);
+                self.resume(found, Some(seat));
+            }
+            None => self.put_in_line(Waiting { claimed: found.claimed, priority }).await,
+        }
+    }
+
+    /// Gives a loaded run an owner, with this admission or the one it had.
+    pub(super) fn resume(&self, Found { run, len, claimed }: Found, seat: Option<Seat>) {
+        let adoption = self.adoption(&run, &claimed);
+        let id = claimed.stream;
+        let kind = run.spec().kind;
+        let admission = self.0.admission(kind);
+        let priority = run.spec().priority();
+        let seat = seat.unwrap_or_else(|| match run.epoch() {
+            0 => Seat::rejoin(admission, &id, priority),
+            _ if run.is_parked() => Seat::without_slot(admission, &id, priority),
+            _ => Seat::resume(admission, &id, priority),
+        });
+        let waits = seat.is_queued();
+        let ring = self.ring(&id, kind, run.seen_by());
+        let seen_by = run.seen_by().clone();
+        self.start(Placed { id: &id, kind, seat, ring, seen_by, adoption }, move |runner| async move {
+            let mut runner = runner.resume(run, len);
+            if !waits {
+                runner.adopt().await?;
+            }
+            runner.work_in_turn().await
+        });
+    }
+
+    fn adoption(&self, run: &Run, claimed: &Claimed) -> Adoption {
+        let reason = match (run.epoch(), claimed.reason) {
+            (0, _) => AdoptReason::Claimed,
+            (_, Vacancy::GivenUp) => AdoptReason::Drained,
+            (_, Vacancy::Evicted | Vacancy::Unowned) => AdoptReason::Takeover,
+        };
+        let epoch = claimed.epoch.max(run.epoch() + 1);
+        Adoption { epoch, node: self.0.seams.node.clone(), reason: Some(reason) }
+    }
+
+    /// Begins to take runs of nodes that are gone and commands from those that are there, once.
+    fn share_runs(&self) {
+        if self.is_alone() || self.0.sharing.set(()).is_err() {
+            return;
+        }
+        self.0.seams.limits.share();
+        let lease = self.0.seams.cluster.lease();
+        let engine = Arc::downgrade(&self.0);
+        let view = self.1.clone();
+        let freed = self.0.admission(Kind::Run).freed();
+        let changed = self.0.line.changed.clone();
+        let mut look = self.0.seams.links.look();
+        tokio::spawn(async move {
+            let now = Instant::now();
+            let mut share = Share { term: lease.term(), strays: now, swept: now, full: now };
+            let messages = Messages::default();
+            let mut abroad = Abroad::default();
+            let mut looked = now;
+            loop {
+                let news = async {
+                    tokio::select! {
+                        () = freed.notified() => false,
+                        () = changed.notified() => false,
+                        () = lease.evicted(share.term) => false,
+                        Ok(()) = look.changed() => true,
+                    }
+                };
+                let is_asked = timeout(CLAIM_EVERY.saturating_sub(looked.elapsed()), news).await.unwrap_or(false);
+                let Some(inner) = engine.upgrade() else { return };
+                let view = View { kind: None, ..view.clone() };
+                let engine = Engine(inner, view);
+                engine.keep_term(&mut share);
+                if !engine.is_draining() {
+                    engine.call_next().await;
+                }
+                if is_asked || looked.elapsed() >= CLAIM_EVERY {
+                    looked = Instant::now();
+                    engine.share(&mut share, &messages).await;
+                    engine.look_abroad(&mut abroad).await;
+                }
+            }
+        });
+    }
+
+    /// Drops every runner of an earlier term.
+    fn keep_term(&self, share: &mut Share) {
+        let term = self.0.seams.cluster.lease().term();
+        if term != share.term {
+            self.forsake(term, share);
+        }
+    }
+
+    /// Does what is due at this moment. Whatever fails is tried again a moment later.
+    async fn share(&self, share: &mut Share, messages: &Messages) {
+        if self.is_draining() {
+            return;
+        }
+        let room = self.room(share);
+        let claimed = if room > 0 { self.claim(room).await } else { Ok(Recovery::default()) };
+        if let Err(error) = &claimed {
+            tracing::debug!(%error, "cannot look for runs without an owner");
+        }
+        if claimed.is_err() || share.strays.elapsed() >= STRAYS_EVERY {
+            share.strays = Instant::now();
+            self.take_strays().await;
+        }
+        self.take_messages(messages).await;
+        if share.swept.elapsed() >= JANITOR_EVERY {
+            share.swept = Instant::now();
+            self.clean_up().await;
+        }
+    }
+
+    /// Drops every runner, because the node was evicted and others have its runs.
+    fn forsake(&self, term: Term, share: &mut Share) {
+        share.term = term;
+        let lost: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
+        tracing::error!(runs = lost.len(), "this node was taken for dead; others go on with its runs");
+    }
+
+    /// Returns the number of runs to take now: as many as have a slot. A node that is full lets others go first,
+    /// but what was under way somewhere must go on, so it takes a few after a while.
+    fn room(&self, share: &mut Share) -> usize {
+        let load = self.load(Kind::Run);
+        let free = self.0.pools.of(Kind::Run).capacity.running.saturating_sub(load.active);
+        if free > 0 {
+            return free.min(CLAIM_MAX);
+        }
+        let is_due = share.full.elapsed() >= FULL_EVERY;
+        if is_due {
+            share.full = Instant::now();
+        }
+        if is_due { CLAIM_MIN } else { 0 }
+    }
+
+    /// Goes on with runs that are this node's and have no runner.
+    async fn take_strays(&self) {
+        let kinds = Kind::ALL.map(Kind::word);
+        match self.0.seams.cluster.mine(&kinds).await {
+            Ok(mine) => {
+                // A runner is known before the first append of its run.
+                let known: HashSet<Arc<str>> = self.live().keys().cloned().collect();
+                let is_stray = |claimed: &Claimed| {
+                    !known.contains(&claimed.stream) && self.0.damage.reason(&claimed.stream).is_none()
+                };
+                let strays = mine.into_iter().filter(is_stray).collect();
+                self.go_on_with(strays).await;
+            }
+            Err(error) => tracing::debug!(%error, "cannot look for runs without a runner"),
+        }
+    }
+
+    /// Erases what ended runs have left, if this node is the one to do it.
+    async fn clean_up(&self) {
+        match self.0.seams.cluster.duty(JANITOR).await {
+            Ok(true) => {
+                if let Err(error) = self.tidy().await {
+                    tracing::warn!(%error, "cannot erase old runs");
+                }
+                self.sweep_messages().await;
+            }
+            Ok(false) => {}
+            Err(error) => tracing::debug!(%error, "it is not known who erases old runs"),
+        }
+    }
+}
+
+/// The moments at which each duty of this loop was last done.
+struct Share {
+    full: Instant,
+    /// The term of the node in which its runners began.
+    term: Term,
+    strays: Instant,
+    swept: Instant,
+}

@@ -1,0 +1,49 @@
+//! A runner's right to act for its run: it took the run with this epoch, in this term of its node.
+
+use consort_core::event::Adoption;
+use consort_http::right::Right;
+use consort_log::cluster::{Evicted, Lease, Term};
+use futures::FutureExt;
+
+/// The time that a run is one runner's.
+#[derive(Clone, Debug)]
+pub(crate) struct Tenure {
+    /// The adoption, as the run's events record it.
+    pub(crate) adoption: Adoption,
+    lease: Lease,
+    term: Term,
+}
+
+impl Tenure {
+    /// Begins with the present term of the node.
+    pub(crate) fn new(adoption: Adoption, lease: Lease) -> Tenure {
+        let term = lease.term();
+        Tenure { adoption, lease, term }
+    }
+
+    /// Returns the right that goes with everything the runner sends.
+    pub(crate) fn right(&self) -> Right {
+        let epoch = self.adoption.epoch;
+        if self.lease.is_forever() {
+            return Right::lasting(epoch);
+        }
+        let lease = self.lease.clone();
+        let term = self.term;
+        Right::new(epoch, move || {
+            let lease = lease.clone();
+            async move { may_act(&lease, term).await }.boxed()
+        })
+    }
+
+    /// Returns as soon as the runner may act; never, when its node was evicted: another
+    /// node acts for the run then, and this runner is about to be dropped.
+    pub(crate) async fn begin(&self) {
+        may_act(&self.lease, self.term).await;
+    }
+}
+
+async fn may_act(lease: &Lease, term: Term) {
+    if let Err(Evicted) = lease.current(term).await {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,169 @@
+//! `/v1`: the chat agent, the ensemble and saved workflows as models of OpenAI's API.
+//!
+//! `request` and `files` read what clients send, `begin` starts the turn or the run that answers it,
+//! `told` and `teller` make an answer of its frames, `completions` and `responses` are the
+//! two forms it is given in, `answer` sends it; `error` is the form of failures.
+
+mod answer;
+mod begin;
+mod completions;
+mod error;
+mod files;
+mod head;
+mod models;
+mod request;
+mod responses;
+mod shared;
+mod teller;
+mod told;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use consort_runtime::engine::Engine;
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+pub(crate) use self::begin::{Edge, Work};
+pub(crate) use self::error::OpenAiError;
+pub(crate) use self::request::{Asked, ThreadChoice};
+pub(crate) use self::teller::{Piece, Teller};
+pub(crate) use self::told::{End, Step};
+
+use self::answer::{Form, answered};
+use self::completions::ChatCompletion;
+use self::files::SentWithFiles;
+use self::responses::Shape;
+use crate::Site;
+use crate::access::{Caller, Scope};
+use crate::endpoint::{Endpoint, TRACEPARENT, Tag, Whose, post};
+use crate::once::Begun;
+use crate::problem::{Code, Problem};
+
+/// The beginning of the paths whose failures have OpenAI's form.
+const PREFIX: &str = "/v1";
+
+/// Returns whether failures of this path have OpenAI's form.
+pub(crate) fn is_path(path: &str) -> bool {
+    path.strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+pub(crate) fn endpoints() -> Vec<Endpoint> {
+    let about = "`consort` is the chat agent, `consort/<name>` the ensemble or a saved workflow: then the last message \
+        is the input `message`, `metadata` has the others. Tools of ours are called here and told in \
+        `reasoning_content` or reasoning items, never as calls for the client. Failures have OpenAI's form.";
+    let streams = "Server-sent events, when `stream` is true.";
+    let asks = |endpoint: Endpoint| {
+        endpoint
+            .about(about)
+            .needs(Scope::Run, Whose::Key)
+            .takes(&[TRACEPARENT])
+            .streams(streams)
+            .fails(&[Code::BadRequest, Code::InvalidModel, Code::MissingInput, Code::ApprovalPending])
+            .fails(&[Code::BudgetExceeded, Code::ModelNotFound, Code::ThreadNotFound, Code::Cancelled])
+            .fails(&[Code::ConcurrencyLimit, Code::QuotaExceeded, Code::AnswerFailed])
+            .fails(&[Code::ModelCannotSee, Code::UnsupportedMediaType, Code::PayloadTooLarge, Code::LimitReached])
+    };
+    let completions = post("/v1/chat/completions", completion)
+        .named(Tag::OpenAi, "createChatCompletion", "Ask as OpenAI's chat completions do")
+        .body::<CompletionRequest>()
+        .answers::<ChatCompletion>(StatusCode::OK, "The answer.");
+    let responses = post("/v1/responses", response)
+        .named(Tag::OpenAi, "createResponse", "Ask as OpenAI's responses do")
+        .body::<ResponseRequest>()
+        .answers::<Shape>(StatusCode::OK, "The answer.")
+        .fails(&[Code::PreviousResponseNotFound]);
+    models::endpoints().into_iter().chain([asks(completions), asks(responses)]).collect()
+}
+
+/// A chat completion that is asked for; fields of OpenAI's that are not listed change nothing.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "requests are read field by field, with a reason for each that is wrong")]
+struct CompletionRequest {
+    /// `consort`, or `consort/<name>`.
+    model: String,
+    /// The conversation; the last message is the user's. Parts of the user's messages may be pictures (`image_url`) and files (`file`), as `data:` addresses or by the `file_id` of an attachment.
+    messages: Vec<Map<String, Value>>,
+    /// Send the answer as it comes.
+    stream: Option<bool>,
+    stream_options: Option<Map<String, Value>>,
+    /// The thread to go on with, or a name of your own for one; without it the request is a conversation of its own, which is erased after a day.
+    conversation: Option<String>,
+    /// Inputs of a run.
+    metadata: Option<BTreeMap<String, Value>>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    seed: Option<i64>,
+    reasoning_effort: Option<String>,
+}
+
+/// A response that is asked for; fields of OpenAI's that are not listed change nothing.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "requests are read field by field, with a reason for each that is wrong")]
+struct ResponseRequest {
+    /// `consort`, or `consort/<name>`.
+    model: String,
+    /// The message, or a list of messages of which the last is the user's, with pictures (`input_image`) and files (`input_file`) among their parts.
+    input: Input,
+    instructions: Option<String>,
+    /// Send the answer as it comes.
+    stream: Option<bool>,
+    /// The last response of the conversation to go on with.
+    previous_response_id: Option<String>,
+    /// The thread to go on with, or a name of your own for one.
+    conversation: Option<ConversationParam>,
+    /// Inputs of a run.
+    metadata: Option<BTreeMap<String, Value>>,
+    temperature: Option<f64>,
+    top_p: Option<f64>,
+    reasoning: Option<Map<String, Value>>,
+}
+
+/// A message, or a list of messages.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "ResponseInput")]
+#[expect(dead_code, reason = "it only describes the field")]
+enum Input {
+    Text(String),
+    Items(Vec<Map<String, Value>>),
+}
+
+/// An id, or an object with one.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it only describes the field")]
+enum ConversationParam {
+    Id(String),
+    Object(Map<String, Value>),
+}
+
+async fn completion(
+    State(site): State<Arc<Site>>,
+    (Extension(caller), Extension(runs)): (Extension<Caller>, Extension<Engine>),
+    again: Option<Extension<Begun>>,
+    headers: HeaderMap,
+    sent: Result<SentWithFiles, Problem>,
+) -> Result<Response, Problem> {
+    let mut asked = sent?.asked(Asked::completion)?;
+    let edge = Edge { site, caller, runs, headers };
+    let work = edge.begin(&mut asked, again.map(|Extension(begun)| begun)).await?;
+    answered(&edge, &asked, Form::Completion, work).await
+}
+
+async fn response(
+    State(site): State<Arc<Site>>,
+    (Extension(caller), Extension(runs)): (Extension<Caller>, Extension<Engine>),
+    again: Option<Extension<Begun>>,
+    headers: HeaderMap,
+    sent: Result<SentWithFiles, Problem>,
+) -> Result<Response, Problem> {
+    let mut asked = sent?.asked(Asked::response)?;
+    let edge = Edge { site, caller, runs, headers };
+    let work = edge.begin(&mut asked, again.map(|Extension(begun)| begun)).await?;
+    answered(&edge, &asked, Form::Response, work).await
+}

@@ -1,0 +1,139 @@
+//! `/api/attachments`: files for messages and runs.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use consort_tools::attachments::Attachment;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Site;
+use crate::access::{Caller, Pass, Scope};
+use crate::body::SentFile;
+use crate::endpoint::{Endpoint, LOCATION, Tag, Whose, delete, get, post};
+use crate::problem::{Code, Problem};
+
+/// The types of files that are taken.
+const FILES: &[&str] = &[
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "application/pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/json",
+    "application/csv",
+    "text/*",
+];
+
+pub(super) fn endpoints() -> Vec<Endpoint> {
+    let content = get("/api/attachments/{id}", one)
+        .named(Tag::Files, "getAttachment", "The bytes of an attachment")
+        .needs(Scope::Read, Whose::Runs)
+        .fails(&[Code::AttachmentNotFound]);
+    let content = FILES.iter().fold(content, |endpoint, kind| endpoint.answers_text(kind, "The file, as it was sent."));
+    vec![
+        post("/api/attachments", create)
+            .named(Tag::Files, "createAttachment", "Upload a file for messages and runs")
+            .about(
+                "The body is the file, `Content-Type` its type, and the name in `Content-Disposition` its name. It \
+                 belongs to the caller's owner, and is erased when nothing has used it for 24 hours.",
+            )
+            .needs(Scope::Run, Whose::Runs)
+            .file(FILES)
+            .answers::<AttachmentView>(StatusCode::CREATED, "It can be attached.")
+            .with(&[LOCATION])
+            .fails(&[Code::BadRequest, Code::LimitReached, Code::UnsupportedMediaType, Code::PayloadTooLarge]),
+        content,
+        delete("/api/attachments/{id}", remove)
+            .named(Tag::Files, "deleteAttachment", "Erase an attachment that nothing uses")
+            .needs(Scope::Run, Whose::Runs)
+            .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
+            .fails(&[Code::AttachmentNotFound, Code::AttachmentUsed]),
+    ]
+}
+
+/// A file that was uploaded.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Attachment")]
+struct AttachmentView {
+    id: String,
+    name: String,
+    media_type: String,
+    bytes: u64,
+    /// The hash of the file, in hexadecimal digits.
+    sha256: String,
+}
+
+async fn create(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Extension(pass): Extension<Pass>,
+    sent: Result<SentFile, Problem>,
+) -> Result<Response, Problem> {
+    let SentFile { kind, name, bytes } = sent?;
+    let owner = pass.sight.owner();
+    let attachment = site.engine().attachments().put(&owner, (name.as_deref(), &kind), &bytes, site.now()).await?;
+    tracing::info!(attachment = attachment.id, bytes = attachment.bytes, by = caller.0, "attachment uploaded");
+    let location = [(header::LOCATION, format!("/api/attachments/{}", attachment.id))];
+    Ok((StatusCode::CREATED, location, Json(view(attachment))).into_response())
+}
+
+async fn one(
+    State(site): State<Arc<Site>>,
+    Extension(pass): Extension<Pass>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let attachments = site.engine().attachments();
+    let attachment = attachments.get(&id).await?;
+    if !pass.sight.covers(&attachment.owner) {
+        return Err(missing(&id));
+    }
+    let bytes = attachments.content(&attachment).await?;
+    let mut headers = HeaderMap::new();
+    let kind = HeaderValue::from_str(&attachment.media_type).unwrap_or(HeaderValue::from_static("text/plain"));
+    headers.insert(header::CONTENT_TYPE, kind);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // What others have uploaded is never a page of this site.
+    let disposition = format!("attachment; filename*=UTF-8''{}", encoded(&attachment.name));
+    let disposition = HeaderValue::from_str(&disposition).unwrap_or(HeaderValue::from_static("attachment"));
+    headers.insert(header::CONTENT_DISPOSITION, disposition);
+    Ok((headers, bytes).into_response())
+}
+
+async fn remove(
+    State(site): State<Arc<Site>>,
+    Extension(caller): Extension<Caller>,
+    Extension(pass): Extension<Pass>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let attachments = site.engine().attachments();
+    if !pass.sight.covers(&attachments.get(&id).await?.owner) {
+        return Err(missing(&id));
+    }
+    attachments.delete(&id).await?;
+    tracing::info!(attachment = id, by = caller.0, "attachment deleted");
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Returns the same problem as for an attachment that nobody has.
+fn missing(id: &str) -> Problem {
+    consort_tools::attachments::Error::Unknown(id.to_owned()).into()
+}
+
+/// Returns a name as RFC 8187 writes it.
+fn encoded(name: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    name.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+fn view(attachment: Attachment) -> AttachmentView {
+    let Attachment { id, name, media_type, bytes, sha256, .. } = attachment;
+    AttachmentView { id, name, media_type, bytes, sha256 }
+}

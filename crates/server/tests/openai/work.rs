@@ -1,0 +1,165 @@
+//! The work behind an answer: runs, decisions that wait for a person, repetition, restarts.
+
+use consort_core::catalog::{EffectClass, Permission};
+use consort_core::spec::ReviewRule;
+use consort_tools::ScriptedTool;
+use tokio::sync::Notify;
+
+use super::*;
+use crate::client::engine_with;
+use crate::says;
+
+/// Creates a tool that needs permission.
+fn pays() -> ScriptedTool {
+    ScriptedTool::new("pay")
+        .effect(EffectClass::Once)
+        .with_info(|info| info.permission = Permission::Network)
+        .answers("paid")
+}
+
+#[tokio::test]
+async fn a_run_gets_the_message_and_the_metadata_as_inputs_and_its_output_is_the_answer() {
+    let model = ScriptedModel::new().otherwise(Line::new().says("written"));
+    let here = serving(&model).await;
+    let request = json!({ "model": "consort/test", "metadata": { "style": "verse" },
+        "messages": [{ "role": "user", "content": "before" }, { "role": "user", "content": "a song" }] });
+    let answer = here.post(COMPLETIONS, request.clone()).await;
+    assert_eq!(said(&answer), "written");
+    let run = answer.json()["id"].as_str().unwrap().to_owned();
+    let detail = here.get(&format!("/api/runs/{run}")).await.json();
+    assert_eq!(detail["inputs"], json!({ "message": "a song", "style": "verse" }));
+    let streamed = data(&here.post(COMPLETIONS, with(request, json!({ "stream": true }))).await);
+    assert_eq!(deltas(&streamed, "content"), "written");
+    assert_eq!(deltas(&streamed, "reasoning_content"), "one: begun\none: done\n");
+    let taken = json!({ "model": "consort/test", "input": "x", "metadata": { "message": "y", "style": "z" } });
+    assert_eq!(here.post(RESPONSES, taken).await.json()["error"]["param"], "metadata");
+    let placed = json!({ "model": "consort/test", "input": "x", "conversation": "c", "metadata": { "style": "z" } });
+    assert_eq!(here.post(RESPONSES, placed).await.json()["error"]["param"], "conversation");
+}
+
+#[tokio::test]
+async fn a_saved_workflow_is_asked_by_its_name() {
+    let here = serving(&says("report")).await;
+    let tasks = json!([{ "name": "a", "description": "Report on {message}" }]);
+    let saved = here.post("/api/workflows", json!({ "name": "hive report", "tasks": tasks })).await.json();
+    for name in ["hive report", saved["id"].as_str().unwrap()] {
+        let answer = here.post(COMPLETIONS, with(asks("bees"), json!({ "model": format!("consort/{name}") }))).await;
+        assert_eq!(said(&answer), "report");
+        let run = here.get(&format!("/api/runs/{}", answer.json()["id"].as_str().unwrap())).await.json();
+        assert_eq!((&run["ensemble"], &run["tags"]["workflow"]), (&json!("hive report"), &saved["id"]));
+    }
+}
+
+#[tokio::test]
+async fn a_review_is_told_in_words_with_a_link_and_the_run_waits_for_it() {
+    let careful = Draft { review: Some(ReviewRule::Required), ..about_message() };
+    let here = start(roomy(server(engine(says("draft"), Capacity::UNLIMITED), vec![careful]))).await;
+    let request = json!({ "model": "consort/test", "input": "a song", "metadata": { "style": "verse" } });
+    let answer = here.post(RESPONSES, request).await.json();
+    let text = answer["output"].as_array().unwrap().last().unwrap()["content"][0]["text"].as_str().unwrap().to_owned();
+    let run = answer["id"].as_str().unwrap();
+    let reviews = here.get(&format!("/api/reviews?runId={run}")).await.json();
+    let review = reviews["reviews"][0]["reviewId"].as_str().unwrap();
+    assert!(text.contains(&format!("http://localhost/reviews/{review}")) && text.contains("draft"), "{text}");
+    let decided = here.post(&format!("/api/reviews/{review}"), json!({ "decision": "CONTINUE" })).await;
+    assert_eq!(decided.status, 200, "{decided:?}");
+    while here.get(&format!("/api/runs/{run}")).await.json()["status"] != "COMPLETED" {}
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_permission_is_told_with_a_link_and_holds_back_the_next_message() {
+    let tool = pays();
+    let model = ScriptedModel::new()
+        .at("1.0", Line::new().calls("pay", &json!({ "input": "5" })))
+        .at("1.1", Line::new().says("it is paid"));
+    let engine = engine_with(Arc::default(), model, tool.clone(), Capacity::UNLIMITED);
+    let here = start(asking(engine)).await;
+    let first = here.post(COMPLETIONS, with(asks("pay"), json!({ "conversation": "bills" }))).await;
+    let thread = first.json()["conversation"]["id"].as_str().unwrap().to_owned();
+    let link = format!("http://localhost/chat/{thread}");
+    assert!(said(&first).contains(&link) && said(&first).contains("pay"), "{first:?}");
+    assert_eq!(first.json()["choices"][0]["finish_reason"], "stop");
+    let held = here.post(COMPLETIONS, with(asks("well?"), json!({ "conversation": "bills" }))).await;
+    let error = &held.json()["error"];
+    assert_eq!((held.status, &error["code"]), (400, &json!("APPROVAL_PENDING")));
+    assert!(error["message"].as_str().unwrap().contains(&link));
+    let approval = here.get("/api/approvals").await.json()["approvals"][0]["approval_id"].as_str().unwrap().to_owned();
+    here.post(&format!("/api/approvals/{approval}"), json!({ "decision": "allow" })).await;
+    while here.get(&format!("/api/threads/{thread}")).await.json()["running"] != false {}
+    let rows = here.get(&format!("/api/threads/{thread}/messages")).await.json();
+    assert_eq!(rows["messages"].as_array().unwrap().last().unwrap()["content"], "it is paid");
+}
+
+#[tokio::test]
+async fn a_message_waits_for_the_one_before_it() {
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new()
+        .when(|ask| conversation(ask).len() == 2, Line::new().waits(&gate).says("first"))
+        .otherwise(Line::new().says("second"));
+    let here = serving(&model).await;
+    let ask = async || said(&here.post(COMPLETIONS, with(asks("x"), json!({ "conversation": "c" }))).await);
+    let opens = async {
+        while model.ledger().is_empty() || here.get("/api/threads").await.json()["threads"][0]["queued"] != 1 {
+            tokio::task::yield_now().await;
+        }
+        gate.notify_one();
+    };
+    let (one, two, ()) = tokio::join!(ask(), ask(), opens);
+    let mut answers = [one, two];
+    answers.sort();
+    assert_eq!(answers, ["first", "second"]);
+}
+
+#[tokio::test]
+async fn a_request_sent_again_with_its_key_is_carried_out_once_also_after_a_restart() {
+    let log = Arc::new(MemoryLog::default());
+    let tool = pays();
+    let model = ScriptedModel::new()
+        .at("1.0", Line::new().calls("pay", &json!({ "input": "5" })))
+        .at("1.1", Line::new().says("it is paid"));
+    let first = engine_with(log.clone(), model.clone(), tool.clone(), Capacity::UNLIMITED);
+    let here = start(roomy(server(first.clone(), Vec::new()))).await;
+    let ask = async |here: &Here, key: &str, stream: bool| {
+        let request = with(asks("pay"), json!({ "stream": stream }));
+        here.post_with(COMPLETIONS, &format!("Idempotency-Key: {key}"), request).await
+    };
+    let whole = ask(&here, "whole", false).await;
+    assert_eq!((said(&whole).as_str(), ask(&here, "whole", false).await.body), ("it is paid", whole.body.clone()));
+    let streamed = data(&ask(&here, "streamed", true).await);
+    let other = here.post_with(COMPLETIONS, "Idempotency-Key: whole", asks("other")).await;
+    assert_eq!((other.status, &other.json()["error"]["code"]), (422, &json!("IDEMPOTENCY_CONFLICT")));
+
+    drop(here);
+    first.stop().await;
+    let second = engine_with(log, model, tool.clone(), Capacity::UNLIMITED);
+    second.recover().await.unwrap();
+    let here = start(roomy(server(second, Vec::new()))).await;
+    assert_eq!(ask(&here, "whole", false).await.body, whole.body);
+    let again = data(&ask(&here, "streamed", true).await);
+    assert_eq!(deltas(&again, "content"), deltas(&streamed, "content"));
+    assert_eq!(again[0]["id"], streamed[0]["id"]);
+    assert_eq!(tool.args().len(), 2, "once each");
+}
+
+#[tokio::test]
+async fn an_answer_goes_on_without_its_client() {
+    let gate = Arc::new(Notify::new());
+    let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("done"));
+    let here = serving(&model).await;
+    let request = with(asks("x"), json!({ "stream": true, "conversation": "c" })).to_string();
+    let head = format!(
+        "POST {COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        request.len()
+    );
+    let mut socket = tokio::net::TcpStream::connect(here.address).await.unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut socket, format!("{head}{request}").as_bytes()).await.unwrap();
+    while model.ledger().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    drop(socket);
+    gate.notify_one();
+    let thread = here.get("/api/threads").await.json()["threads"][0]["id"].as_str().unwrap().to_owned();
+    while here.get(&format!("/api/threads/{thread}")).await.json()["running"] != false {}
+    let rows = here.get(&format!("/api/threads/{thread}/messages")).await.json();
+    assert_eq!(rows["messages"][1]["content"], "done");
+}

@@ -1,0 +1,125 @@
+// Files with messages: chosen, dropped and pasted.
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { barriers } from './axe';
+import { drop, launch, open, type Opened } from './browser';
+import { type FakeModel, fakeModel } from './model';
+import { config, Consort } from './server';
+
+let browser: Browser;
+let model: FakeModel;
+let server: Consort;
+let opened: Opened;
+let page: Page;
+
+beforeAll(async () => {
+  [browser, model] = await Promise.all([launch(), fakeModel()]);
+  server = await Consort.start(config(model.url));
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+  await model.close();
+});
+
+beforeEach(async () => {
+  opened = await open(browser);
+  page = opened.page;
+  await page.goto(`${server.url}/chat/new`);
+});
+
+afterEach(async () => {
+  await opened.context.close();
+  expect(opened.complaints).toEqual([]);
+});
+
+const composer = (): ReturnType<Page['locator']> => page.getByRole('textbox', { name: 'Message' });
+const chips = (): ReturnType<Page['locator']> => page.getByRole('list', { name: 'Attached files' });
+
+/** Pastes a file, as one copied from a file manager or a picture is. */
+async function paste(name: string, text: string, type: string): Promise<void> {
+  await composer().evaluate(
+    (field, given) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([given.text], given.name, { type: given.type }));
+      field.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    },
+    { name, text, type },
+  );
+}
+
+describe('a file', () => {
+  it('dropped, pasted or chosen goes with the message, and is there after a reload', async () => {
+    await drop(page, 'What can be done for you?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
+    await paste('notes.md', '# Notes', 'text/markdown');
+    await page.setInputFiles('input[type=file]', {
+      name: 'plan.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('1.'),
+    });
+    await expect.poll(() => chips().locator('li').count()).toBe(3);
+    await page.getByRole('button', { name: 'Take plan.txt off' }).click();
+    await composer().fill('[say Two files.] What is in them?');
+    expect(await barriers(page)).toEqual([]);
+    await composer().press('Enter');
+    const talk = page.getByRole('log', { name: 'Conversation' });
+    await talk.getByText('Two files.', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: /^Take / }).count()).toBe(0);
+    const names = (): Promise<string[]> =>
+      talk.getByRole('list', { name: 'Attached files' }).getByRole('button').allInnerTexts();
+    await expect.poll(names).toEqual(['hive.csv', 'notes.md']);
+    await page.reload();
+    await expect.poll(names).toEqual(['hive.csv', 'notes.md']);
+    const saved = page.waitForEvent('download');
+    await talk.getByRole('button', { name: 'hive.csv' }).click();
+    expect((await saved).suggestedFilename()).toBe('hive.csv');
+    expect(await barriers(page)).toEqual([]);
+    // Sent again, it brings its files.
+    await page.getByRole('button', { name: 'Ask the same again' }).click();
+    await expect.poll(names).toEqual(['hive.csv', 'notes.md', 'hive.csv', 'notes.md']);
+  });
+
+  it('is shown in another tab as soon as its message is sent', async () => {
+    const talk = page.getByRole('log', { name: 'Conversation' });
+    await composer().fill('[say Hello.] Hi');
+    await composer().press('Enter');
+    await talk.getByText('Hello.', { exact: true }).waitFor();
+    const other = await opened.context.newPage();
+    await other.goto(page.url());
+    await other.getByRole('log').getByText('Hello.', { exact: true }).waitFor();
+    await paste('late.txt', 'Too late', 'text/plain');
+    await page.getByRole('button', { name: 'Take late.txt off' }).waitFor();
+    await composer().fill('[say One file.] And this?');
+    await composer().press('Enter');
+    await other.getByRole('log').getByRole('button', { name: 'late.txt' }).waitFor();
+    await talk.getByText('One file.', { exact: true }).waitFor();
+  });
+
+  it('that the server does not take says why, and keeps nothing from being sent', async () => {
+    await paste('tool.exe', 'MZ', 'application/x-msdownload');
+    await chips()
+      .getByText(/not attached: /)
+      .waitFor();
+    await composer().fill('[say Gone.] Never mind');
+    await composer().press('Enter');
+    await page.getByRole('log', { name: 'Conversation' }).getByText('Gone.', { exact: true }).waitFor();
+  });
+
+  it('is kept with the words of a message that was refused, and of one that was left', async () => {
+    await drop(page, 'What can be done for you?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
+    await composer().fill('[say Here.] Are you there?');
+    await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
+    await opened.context.setOffline(true);
+    await composer().press('Enter');
+    await page.getByRole('alert').getByText('Your message was not sent').waitFor();
+    expect(await chips().locator('li').count()).toBe(1);
+    await opened.context.setOffline(false);
+    await page.getByRole('link', { name: 'Runs' }).click();
+    await page.goBack();
+    expect(await chips().locator('li').count()).toBe(1);
+    await composer().press('Enter');
+    await page.getByRole('log', { name: 'Conversation' }).getByText('Here.', { exact: true }).waitFor();
+  });
+});

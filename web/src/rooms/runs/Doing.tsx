@@ -1,0 +1,50 @@
+import type { RunRow, WaitingFor } from '../../api/types';
+import { errorText } from '../../run/words';
+import { Duration } from '../../ui/Time';
+import css from './Runs.module.css';
+import { t } from '../../words/t';
+
+const WAITS: Record<WaitingFor, string> = {
+  queue: t('in the queue'),
+  resume: t('paused'),
+  model: t('waits for its model'),
+  lock: t('waits for a lock'),
+  retry: t('waits to try again'),
+  review: t('waits for a review'),
+  approval: t('waits for permission'),
+  storage: t('waits for room on the disk'),
+};
+
+/** What a run in the list does, what it waits for and since when, or why it failed. */
+export function Doing({ run }: { run: RunRow }) {
+  if (run.error)
+    return (
+      <span className={css.bad} title={run.error}>
+        {errorText(run.error)}
+      </span>
+    );
+  if (run.durationMs !== null) return null;
+  const position =
+    run.queuePosition === undefined
+      ? ''
+      : run.queuePosition === 0
+        ? t(', next')
+        : t(', {queuePosition} ahead', { queuePosition: run.queuePosition });
+  const wait = run.waitingFor ? (
+    <span className={css.warn}>
+      {`${WAITS[run.waitingFor]}${position}`}
+      {run.waitingSince ? (
+        <>
+          , <Duration from={run.waitingSince} />
+        </>
+      ) : null}
+    </span>
+  ) : null;
+  if (wait && !run.currentTask) return wait;
+  return (
+    <>
+      {wait ? <>{wait} · </> : null}
+      {run.currentTask?.name}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { Select, Textarea, TextInput } from '@mantine/core';
+import type { Fields, Task } from '../../workflow/graph';
+import css from './Editor.module.css';
+import { t } from '../../words/t';
+
+const REVIEWS = [
+  { value: '', label: t('As the workflow says') },
+  { value: 'required', label: t('A person reviews it') },
+  { value: 'skip', label: t('Nobody reviews it') },
+];
+
+export interface PartProps {
+  task: Task;
+  set: (fields: Fields) => void;
+  wrong: (field: string) => string | undefined;
+}
+
+/** What a task is told besides, and how its output is looked at. */
+export function OutputFields({ task, set, wrong }: PartProps) {
+  return (
+    <div className={css.form}>
+      <Textarea
+        label={t('What it should know besides')}
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={task.additionalContext}
+        onChange={(event) => set({ additionalContext: event.currentTarget.value })}
+      />
+      <Select
+        label={t('Review')}
+        data={REVIEWS}
+        value={task.review}
+        allowDeselect={false}
+        onChange={(review) => set({ review: (review ?? '') as Task['review'] })}
+      />
+      <TextInput
+        label={t('Rounds at most')}
+        inputMode="numeric"
+        placeholder="25"
+        value={task.maxIterations}
+        error={wrong('maxIterations')}
+        onChange={(event) => set({ maxIterations: event.currentTarget.value.replace(/\D/g, '') })}
+      />
+      <Textarea
+        label={t('Output schema')}
+        description={t('A JSON Schema; an answer that does not fit goes back to the model')}
+        placeholder={'{ "type": "object" }'}
+        autosize
+        minRows={3}
+        maxRows={14}
+        styles={{ input: { fontFamily: 'var(--mono)', fontSize: 12.5 } }}
+        value={task.outputSchema}
+        error={wrong('outputSchema')}
+        onChange={(event) => set({ outputSchema: event.currentTarget.value })}
+      />
+    </div>
+  );
+}
