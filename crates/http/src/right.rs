@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use futures::stream;
 use reqwest::header::CONTENT_LENGTH;
 use reqwest::{Body, Request};
+use tokio::sync::watch;
 use tokio::task_local;
 
 task_local! {
@@ -40,9 +41,30 @@ impl Right {
     }
 }
 
+/// Returns a right that is held back until `true` is sent, for tests of what asks for it.
+pub fn gate() -> (watch::Sender<bool>, Right) {
+    let (may, allowed) = watch::channel(false);
+    let right = Right::new(1, move || {
+        let mut allowed = allowed.clone();
+        Box::pin(async move { drop(allowed.wait_for(|allowed| *allowed).await) })
+    });
+    (may, right)
+}
+
 /// Does some work with this right.
 pub async fn within<T>(right: Right, work: impl Future<Output = T>) -> T {
     CURRENT.scope(right, work).await
+}
+
+/// Returns this work with the right of the current task, so that a task of its own can do it.
+pub fn carried<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    let right = CURRENT.try_with(Right::clone).ok();
+    async move {
+        match right {
+            Some(right) => within(right, work).await,
+            None => work.await,
+        }
+    }
 }
 
 /// Returns the epoch of the owner that this work is done for, if it is done for a run.
@@ -85,8 +107,6 @@ mod tests {
     use axum::Router;
     use axum::http::HeaderMap;
     use axum::routing::post;
-    use futures::FutureExt;
-    use tokio::sync::watch;
     use tokio::time::timeout;
 
     use super::*;
@@ -101,12 +121,9 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, Router::new().route("/", post(told))).await });
-        let (may, allowed) = watch::channel(true);
-        let right = Right::new(1, move || {
-            let mut allowed = allowed.clone();
-            async move { drop(allowed.wait_for(|allowed| *allowed).await) }.boxed()
-        });
-        let client = reqwest::Client::new();
+        let (may, right) = gate();
+        may.send_replace(true);
+        let client = crate::client().unwrap();
         let request = within(right, guard(client.post(&url).body("pay").build().unwrap())).await;
         // Between the check and the first byte the node stands still.
         may.send_replace(false);

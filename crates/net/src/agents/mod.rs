@@ -5,6 +5,8 @@
 mod call;
 mod card;
 mod reported;
+#[cfg(test)]
+mod tests;
 mod tool;
 
 use std::collections::BTreeMap;

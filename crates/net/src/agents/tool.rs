@@ -1,16 +1,21 @@
 //! A skill of an A2A agent, as a tool. Its task is followed to the end, or until the agent asks something, and is
-//! cancelled when nobody wants it any more.
+//! cancelled when nobody wants it any more, also when the agent names it only later.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::reach::{Destination, Reach, Voucher};
 use consort_core::schema::Schema;
+use consort_http::right;
 use consort_tools::{Account, Answer, Invocation, Progress, Tool};
-use futures::StreamExt;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, Shared};
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::call::{About, Line, Trouble};
 use super::card::{Card, Skill};
@@ -22,6 +27,10 @@ use crate::remote::TASK_TIMEOUT_MS;
 const LOOKS_MS: [u64; 5] = [100, 200, 500, 1_000, 2_000];
 /// Looks at a task that may fail in a row: an agent that is started again takes a while.
 const FAILED_LOOKS_MAX: usize = 10;
+/// The time that an agent has to name a task that is no longer wanted.
+const NAMING_MAX: Duration = Duration::from_secs(60);
+/// The time that an agent has to stop a task.
+const STOPPING_MAX: Duration = Duration::from_secs(60);
 /// The key of a message's metadata that names the skill, for agents that know it.
 const SKILL: &str = "skillId";
 
@@ -34,11 +43,16 @@ pub(crate) struct AgentTool {
     info: Arc<ToolInfo>,
 }
 
-/// A task of an agent that is cancelled when this is dropped, unless it has ended.
-struct Wanted<'a> {
-    tool: &'a AgentTool,
+/// A task of an agent, which is told when nobody wants the answer any more.
+struct Wanted {
+    tool: AgentTool,
+    account: Account,
     told: ReportedTask,
+    /// The time of the last report of its progress.
+    reported_at: Option<Instant>,
 }
+
+type Events = BoxStream<'static, Result<Value, Trouble>>;
 
 impl AgentTool {
     pub(crate) fn new(line: &Line, agent: &str, card: &Arc<Card>, skill: &Skill) -> AgentTool {
@@ -52,11 +66,23 @@ impl AgentTool {
             let why = "whether the agent did it is unknown: this server was stopped while it waited for the answer";
             return Answer::Unknown(why.to_owned());
         }
-        let mut wanted = Wanted { tool: self, told: ReportedTask::default() };
-        tokio::select! {
-            answer = wanted.follow(self.message(&key, &args), &account) => answer,
-            () = account.stopped() => wanted.stop().await,
-        }
+        let message = self.message(&key, &args);
+        let line = self.line.clone();
+        let card = self.card.clone();
+        let sent = right::carried(async move { line.send(&card.interface, message, card.streams).await });
+        let (_waits, gone) = oneshot::channel::<Infallible>();
+        let stopped = account.clone();
+        let unwanted = async move {
+            tokio::select! {
+                () = stopped.stopped() => {}
+                _dropped = gone => {}
+            }
+        };
+        let wanted = Wanted { tool: self.clone(), account, told: ReportedTask::default(), reported_at: None };
+        // A task of its own, because it goes on when this call is dropped: the agent is told to stop, which it can only
+        // be once it has named its task.
+        let ended = tokio::spawn(wanted.run(sent, unwanted.boxed().shared())).await;
+        ended.unwrap_or_else(|error| Answer::Unknown(format!("{}: {error}", self.info.name)))
     }
 
     /// Returns the message for a call: the text, and the task that it answers.
@@ -71,56 +97,96 @@ impl AgentTool {
     }
 }
 
-impl Wanted<'_> {
-    /// Sends the message and follows its task.
-    async fn follow(&mut self, message: Value, account: &Account) -> Answer {
-        let line = &self.tool.line;
-        let card = &self.tool.card;
-        let mut events = match line.send(&card.interface, message, card.streams).await {
-            Ok(events) => events,
-            Err(Trouble::Broken(why)) => return Answer::Unknown(format!("{}: {why}", self.tool.info.name)),
-            Err(trouble) => return Answer::Failed(self.failed(trouble)),
+impl Wanted {
+    /// Follows the task of a message that is being sent, until it has ended or nobody wants it.
+    async fn run(
+        mut self,
+        sent: impl Future<Output = Result<Events, Trouble>>,
+        unwanted: Shared<BoxFuture<'static, ()>>,
+    ) -> Answer {
+        let no_name = async {
+            unwanted.clone().await;
+            sleep(NAMING_MAX).await;
         };
-        let mut told_at = None;
+        let begun = tokio::select! {
+            begun = self.begin(sent) => begun,
+            () = no_name => Err(self.unknown("it was stopped before the agent had named its task")),
+        };
+        let events = match begun {
+            Ok(events) => events,
+            Err(answer) => return answer,
+        };
+        tokio::select! {
+            answer = self.follow(events) => answer,
+            () = unwanted => {
+                let ended = timeout(STOPPING_MAX, self.stop()).await;
+                ended.unwrap_or_else(|_late| self.unknown("the agent is still stopping it"))
+            }
+        }
+    }
+
+    /// Sends the message, and returns the events that come after the name of its task; or its answer, where there is
+    /// nothing to follow.
+    async fn begin(&mut self, sent: impl Future<Output = Result<Events, Trouble>>) -> Result<Events, Answer> {
+        let mut events = match sent.await {
+            Ok(events) => events,
+            Err(trouble @ Trouble::Broken(_)) => return Err(self.unknown(&trouble.words())),
+            Err(trouble) => return Err(Answer::Failed(self.failed(trouble))),
+        };
+        while self.told.task.is_none() {
+            match events.next().await {
+                Some(event) => self.hear(event)?,
+                None => break,
+            }
+        }
+        Ok(events)
+    }
+
+    /// Follows the task by its events, and by looking at it when they end before it does.
+    async fn follow(&mut self, mut events: Events) -> Answer {
         while let Some(event) = events.next().await {
-            match event {
-                Ok(event) => {
-                    let said = self.told.take(&event);
-                    let now = tokio::time::Instant::now();
-                    let is_due = told_at.is_none_or(|at| now.duration_since(at) >= PROGRESS_EVERY);
-                    if let Some(message) = said.filter(|_| is_due) {
-                        told_at = Some(now);
-                        account.progress(Progress { message: Some(message), ..Progress::default() });
-                    }
-                    if let Some(answer) = self.answer() {
-                        return answer;
-                    }
-                }
-                Err(trouble @ Trouble::Refused(_)) => return Answer::Failed(self.failed(trouble)),
-                // What became of the task is asked.
-                Err(_) => break,
+            if let Err(answer) = self.hear(event) {
+                return answer;
             }
         }
         self.look().await
     }
 
+    /// Takes in an event; fails with the answer, once the agent has come to one.
+    fn hear(&mut self, event: Result<Value, Trouble>) -> Result<(), Answer> {
+        let event = match event {
+            Ok(event) => event,
+            Err(trouble @ Trouble::Refused(_)) => return Err(Answer::Failed(self.failed(trouble))),
+            // The stream ends with this, and what became of the task is asked.
+            Err(Trouble::NotSent(_) | Trouble::Broken(_)) => return Ok(()),
+        };
+        let said = self.told.take(&event);
+        let now = Instant::now();
+        let is_due = self.reported_at.is_none_or(|at| now.duration_since(at) >= PROGRESS_EVERY);
+        if let Some(message) = said.filter(|_| is_due) {
+            self.reported_at = Some(now);
+            self.account.progress(Progress { message: Some(message), ..Progress::default() });
+        }
+        self.answer().map_or(Ok(()), Err)
+    }
+
     /// Looks at the task until it has ended.
     async fn look(&mut self) -> Answer {
         let Some(task) = self.told.task.clone() else {
-            return Answer::Unknown(format!("{}: the agent said nothing of its task", self.tool.info.name));
+            return self.unknown("the agent said nothing of its task");
         };
         let mut failed = 0;
         let mut delays = LOOKS_MS.into_iter();
         let mut delay = Duration::ZERO;
         loop {
             delay = delays.next().map_or(delay, Duration::from_millis);
-            tokio::time::sleep(delay).await;
+            sleep(delay).await;
             match self.tool.line.about(&self.tool.card.interface, About::Get, &task).await {
                 Ok(task) => {
                     failed = 0;
                     self.told.snapshot(&task);
                 }
-                Err(Trouble::Refused(why)) => return Answer::Unknown(format!("{}: {why}", self.tool.info.name)),
+                Err(Trouble::Refused(why)) => return self.unknown(&why),
                 Err(trouble) => {
                     failed += 1;
                     if failed >= FAILED_LOOKS_MAX {
@@ -151,37 +217,25 @@ impl Wanted<'_> {
 
     /// Cancels the task, and returns what became of it.
     async fn stop(&mut self) -> Answer {
-        let name = &self.tool.info.name;
         let Some(task) = self.told.task.clone() else {
-            return Answer::Unknown(format!("{name}: it was stopped before the agent had named its task"));
+            return self.unknown("the agent said nothing of its task");
         };
         match self.tool.line.about(&self.tool.card.interface, About::Cancel, &task).await {
             Ok(ended) => {
                 self.told.snapshot(&ended);
-                self.answer().unwrap_or_else(|| Answer::Unknown(format!("{name}: the agent is still stopping it")))
+                self.answer().unwrap_or_else(|| self.unknown("the agent is still stopping it"))
             }
             // It has ended meanwhile, or cannot be stopped.
             Err(_) => self.look().await,
         }
     }
 
+    fn unknown(&self, why: &str) -> Answer {
+        Answer::Unknown(format!("{}: {why}", self.tool.info.name))
+    }
+
     fn failed(&self, trouble: Trouble) -> String {
         format!("{}: {}", self.tool.info.name, trouble.words())
-    }
-}
-
-impl Drop for Wanted<'_> {
-    fn drop(&mut self) {
-        let Some(task) = self.told.task.take() else { return };
-        let tool = self.tool.clone();
-        // Nobody waits for it any more: the agent is told, whatever comes of that.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                if let Err(trouble) = tool.line.about(&tool.card.interface, About::Cancel, &task).await {
-                    tracing::debug!(tool = tool.info.name, why = trouble.words(), "an agent was not told to stop");
-                }
-            });
-        }
     }
 }
 

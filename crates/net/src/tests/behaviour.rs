@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use consort_core::budget::Claim;
 use consort_core::catalog::EffectClass;
-use consort_http::right::{self, Right};
+use consort_http::right;
 use consort_models::script::Gate;
 use consort_models::{Line, ScriptedModel};
 use consort_tools::{Account, Answer, Invocation, Tool};
-use futures::{FutureExt, SinkExt};
+use futures::SinkExt;
 use serde_json::{Value, json};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use super::world::{Hand, House, LEASE, invocation, tool};
@@ -125,11 +125,7 @@ async fn a_request_leaves_only_while_the_node_may_act_for_its_run() {
     let room = House::new("room", &["bank"]).start(&wires).await;
     room.until_knows(&["bank.pay"]).await;
     let call = NetworkTool::discover("pay", &room.network).unwrap();
-    let (may, allowed) = watch::channel(false);
-    let right = Right::new(2, move || {
-        let mut allowed = allowed.clone();
-        async move { drop(allowed.wait_for(|allowed| *allowed).await) }.boxed()
-    });
+    let (may, right) = right::gate();
     let mut waiting = Box::pin(right::within(right, call.call(invocation("rent"))));
     tokio::select! {
         biased;

@@ -425,3 +425,17 @@ async fn files_that_prompts_are_built_from_are_written_only_on_a_persons_word() 
     let answer = chain.call(call("AGENTS.md", true)).await;
     assert!(matches!(answer, Answer::Failed(_)), "no step of a chain is on a person's word: {answer:?}");
 }
+
+#[tokio::test]
+async fn a_file_is_changed_only_while_the_node_may_act() {
+    let world = World::new();
+    let (may, right) = right::gate();
+    let write = WriteFile::new(&world.workspace);
+    let call = Invocation::test(json!({ "path": "gated.md", "content": "x" }));
+    let gated = tokio::spawn(right::within(right, async move { write.call(call).await }));
+    assert!(matches!(world.write("free.md", "x").await, Answer::Done { .. }));
+    assert!(!world.path("gated.md").exists());
+    may.send_replace(true);
+    assert!(matches!(gated.await.unwrap(), Answer::Done { .. }));
+    assert!(world.path("gated.md").exists());
+}

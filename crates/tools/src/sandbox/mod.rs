@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use consort_http::right;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
@@ -146,13 +147,14 @@ impl Sandbox {
         Err(said.lines().next().unwrap_or("it did not end").to_owned())
     }
 
-    /// Runs a program to its end. Dropping this ends it, and everything it has started.
+    /// Runs a program to its end, once this node may act. Dropping this ends it, and everything it has started.
     pub(crate) async fn run(&self, job: &Job) -> Result<Ended, String> {
         let mut command = Command::new(&self.bubblewrap);
         command.args(layout::arguments(job, self.forbids_namespaces)).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Bubblewrap and what it has started are ended together: the death of the first ends the rest.
         command.process_group(0).kill_on_drop(true);
+        right::begin().await;
         let mut child = command.spawn().map_err(|error| format!("the sandbox cannot be started: {error}"))?;
         let mut stdout = Output::default();
         let mut stderr = Output::default();

@@ -43,6 +43,19 @@ async fn a_program_works_in_the_workspace_and_tells_how_it_ended() {
 }
 
 #[tokio::test]
+async fn a_program_is_started_only_while_the_node_may_act() {
+    let folder = tempfile::tempdir().unwrap();
+    let (may, right) = right::gate();
+    let root = folder.path().to_owned();
+    let gated = tokio::spawn(right::within(right, async move { said(&root, "echo now > gated.txt").await }));
+    said(folder.path(), "echo now > free.txt").await;
+    assert!(!folder.path().join("gated.txt").exists());
+    may.send_replace(true);
+    gated.await.unwrap();
+    assert!(folder.path().join("gated.txt").exists());
+}
+
+#[tokio::test]
 async fn nothing_outside_of_the_workspace_is_seen_or_written() {
     let outside = tempfile::tempdir().unwrap();
     let secret = outside.path().join("secret.txt");
