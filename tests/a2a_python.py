@@ -81,7 +81,7 @@ class Told:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     async def first(self):
-        assert await asyncio.to_thread(self.came.wait, 20), "nothing was told"
+        assert await asyncio.to_thread(self.came.wait, 120), "nothing was told"
         return self.messages[0]
 
 
@@ -264,15 +264,15 @@ async def an_agent(model, binding, streaming):
             described = f'[call helper.shout {{"input": "{words}"}}] [say done]'
             return {"tasks": [{"name": "ask", "description": described, "tools": ["network:#loud"]}]}
 
-        run = (await http.post("/api/runs", json=task("in a run"), headers={"Prefer": "wait=30"})).json()
+        run = (await http.post("/api/runs", json=task("in a run"), headers={"Prefer": "wait=120"})).json()
         assert run["status"] == "COMPLETED", run
         events = (await http.get(f"/api/runs/{run['runId']}/events")).text
         assert "IN A RUN!" in events, events
         run = (await http.post("/api/runs", json=task("wait"))).json()["runId"]
-        assert await asyncio.to_thread(agent.executor.waits.wait, 20), "the agent was not asked"
+        assert await asyncio.to_thread(agent.executor.waits.wait, 120), "the agent was not asked"
         await http.post(f"/api/runs/{run}/cancel", json={"mode": "now"})
         await told(http, f"/api/runs/{run}", lambda detail: detail["status"] == "CANCELLED")
-        assert await asyncio.to_thread(agent.executor.cancelled.wait, 300), "the agent was not told"
+        assert await asyncio.to_thread(agent.executor.cancelled.wait, 120), "the agent was not told"
     finally:
         await http.aclose()
         served.close()

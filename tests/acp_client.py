@@ -69,7 +69,7 @@ async def a_turn(served, model):
         assert {mode.id for mode in session.modes.available_modes} == {"plan", "default", "auto"}, session
         prompt = asyncio.create_task(agent.prompt(session_id=session.session_id, prompt=text("[words 5] [hold turn]")))
         # The first word comes while the model still has the others.
-        await asyncio.wait_for(editor.speaks.wait(), 30)
+        await asyncio.wait_for(editor.speaks.wait(), 120)
         model.go_on("turn")
         done = await prompt
         assert done.stop_reason == "end_turn", done
@@ -137,7 +137,7 @@ async def killed_in_the_middle(served, model):
     async with editing(served, editor) as agent:
         session = (await agent.new_session(cwd=str(ROOT), mcp_servers=[])).session_id
         prompt = asyncio.create_task(agent.prompt(session_id=session, prompt=text("[words 40] [hold kill]")))
-        await asyncio.wait_for(editor.speaks.wait(), 30)
+        await asyncio.wait_for(editor.speaks.wait(), 120)
         served.kill()
         served.start()
         model.go_on("kill")
