@@ -241,6 +241,9 @@ impl EventKind {
         if let EventKind::RunAccepted { spec, .. } = self {
             return spec.attachments().into_iter().collect();
         }
+        if let EventKind::RunForked { edited: Some(edited), .. } = self {
+            return edited.spec.attachments().into_iter().collect();
+        }
         let shown = if let EventKind::ToolReturned { outcome, .. } = self { outcome.files() } else { &[] };
         shown.iter().map(|file| file.id.as_str()).collect()
     }

@@ -1,12 +1,10 @@
 //! Changes for a run that continues another one's record. The recorded spec is turned back into the draft
 //! it came from, and that is compiled again with the changes: tasks that have begun stay as they were.
 
-use std::sync::Arc;
-
 use crate::decisions::own_tool::OwnTool;
-use crate::event::Edited;
 use crate::id::Place;
 use crate::requests::agent::Agent;
+use crate::requests::attachments::AttachmentSource;
 use crate::requests::branch;
 use crate::requests::compile::{Catalog, Compiled, compile, matching};
 use crate::requests::draft::{Draft, Each, Ensemble, Group, Request, RequestOptions};
@@ -23,12 +21,9 @@ pub struct Edits {
     pub model: Option<String>,
 }
 
-/// Returns the settings that hold from now on, with warnings; none when nothing changes.
-pub(crate) fn apply(
-    run: &Run,
-    request: &Request,
-    catalog: &Catalog,
-) -> Result<Option<(Edited, Vec<String>)>, Vec<Mistake>> {
+/// Returns the settings that hold from now on; none when nothing changes. The files of tasks that have not begun
+/// are still to be found: other inputs may name others.
+pub(crate) fn apply(run: &Run, request: &Request, catalog: &Catalog) -> Result<Option<Compiled>, Vec<Mistake>> {
     if *request == Request::default() {
         return Ok(None);
     }
@@ -43,17 +38,14 @@ pub(crate) fn apply(
     request.model_options = request.model_options.over(before.model_options);
     let tags = std::mem::take(&mut request.tags);
     request.tags = before.tags.clone().into_iter().chain(tags).collect();
-    let Compiled { mut spec, models, belt, warnings } = compile(&ensemble, request, catalog)?;
-    spec.traceparent.clone_from(&before.traceparent);
-    for (index, (task, old)) in spec.tasks.iter_mut().zip(&before.tasks).enumerate() {
+    let mut edited = compile(&ensemble, request, catalog)?;
+    edited.spec.traceparent.clone_from(&before.traceparent);
+    for (index, (task, old)) in edited.spec.tasks.iter_mut().zip(&before.tasks).enumerate() {
         if run.has_begun(index) {
             task.clone_from(old);
         }
-        // Its files were found when the run was accepted.
-        task.attachments.clone_from(&old.attachments);
     }
-    spec.attach(&models, |_source| None)?;
-    Ok(Some((Edited { spec: Arc::new(spec), models, belt }, warnings)))
+    Ok(Some(edited))
 }
 
 /// Returns a mistake for each change to a task that has begun.
@@ -125,6 +117,7 @@ fn drafted_each(each: Option<&branch::ForEach>) -> Each {
 
 fn draft(task: &Task) -> Draft {
     let written = task.template.as_deref().cloned().unwrap_or_else(|| as_written(task));
+    let attachments = files(task, &written.attachments);
     Draft {
         name: Some(task.name.clone()),
         description: written.description,
@@ -148,11 +141,18 @@ fn draft(task: &Task) -> Draft {
         review_timeout_ms: task.review_timeout_ms,
         when: task.when.as_ref().map(|when| when.source.clone()),
         each: drafted_each(task.for_each.as_ref()),
-        attachments: Vec::new(),
+        attachments,
         nested: None,
         after: task.after.iter().map(|position| format!("${position}")).collect(),
         part: task.part.clone(),
     }
+}
+
+/// Returns the files of a task: by the id that was written, else by the one that was found.
+fn files(task: &Task, written: &[Option<String>]) -> Vec<AttachmentSource> {
+    let found = task.attachments.iter().map(|file| &file.id);
+    let written = written.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    found.zip(written).map(|(found, written)| AttachmentSource::Id(written.unwrap_or(found).clone())).collect()
 }
 
 /// Returns the texts of a task that were written without variables.
@@ -163,6 +163,7 @@ fn as_written(task: &Task) -> Template {
         expected_output: Some(task.expected_output.clone()),
         additional_context: task.additional_context.clone(),
         agent: (!derived).then(|| task.agent.clone()),
+        attachments: Vec::new(),
     }
 }
 

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};
 use crate::decisions::record::Record;
-use crate::event::{Event, EventKind, Origin};
+use crate::event::{Edited, Event, EventKind, Origin};
 use crate::id::{Id, Millis};
-use crate::message::Outcome;
+use crate::message::{Attached, Outcome};
 use crate::owner::Owner;
+use crate::requests::attachments::AttachmentSource;
 use crate::requests::catalog::EffectClass;
-use crate::requests::compile::Catalog;
+use crate::requests::compile::{Catalog, Compiled};
 use crate::requests::mistake::{Code, Mistake, listed};
 use crate::requests::spec::{Kind, Task};
 use crate::state::run::Run;
@@ -87,28 +88,64 @@ fn said(mistakes: &[Mistake]) -> String {
     mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Makes the first events of a new run of an owner, called `ensemble_id`, from the events of an old one, called
-/// `run`.
-pub fn fork(
+/// A new run whose changes are checked and whose files are still to be found.
+#[derive(Debug)]
+pub struct Fork<'a> {
+    new: New,
+    origin: Origin,
+    /// The settings that hold from now on, when something changes.
+    edited: Option<Compiled>,
+    wanted: &'a Wanted<'a>,
+}
+
+/// Begins a new run of an owner, called `ensemble_id`, with the events of an old one, called `run`.
+pub fn fork<'a>(
     (run, events): (&str, &[Event]),
-    wanted: &Wanted<'_>,
+    wanted: &'a Wanted<'a>,
     (ensemble_id, owner): (String, Owner),
     now: Millis,
-) -> Result<Forked, Refused> {
+) -> Result<Fork<'a>, Refused> {
     let (kept, origin) = kept(run, events, &wanted.keep)?;
-    let mut new = New::begin(kept, (ensemble_id, owner, wanted.traceparent), now);
+    let new = New::begin(kept, (ensemble_id, owner, wanted.traceparent), now);
     let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
-    let (edited, warnings) = edited.map_or((None, Vec::new()), |(edited, warnings)| (Some(Box::new(edited)), warnings));
-    new.take(EventKind::RunForked { origin, edited });
-    if let Some(alias) = &wanted.edits.model {
-        let models = wanted.catalog.model(alias).map_err(|mistake| Refused::Mistakes(vec![mistake]))?;
-        let switched = new.run.decide(Command::SwitchModel { models, by: wanted.by.to_owned() }, new.at)?;
-        switched.into_iter().for_each(|event| new.take(event.kind));
+    Ok(Fork { new, origin, edited, wanted })
+}
+
+impl Fork<'_> {
+    /// Returns the files that its tasks name and that the old run did not have.
+    pub fn attachment_sources(&self) -> Vec<&AttachmentSource> {
+        let before = self.new.run.spec();
+        let mut sources = self.edited.as_ref().map_or_else(Vec::new, |edited| edited.spec.attachment_sources());
+        sources.retain(|source| before.attached(source).is_none());
+        sources
     }
-    Ok(Forked { events: new.events, run: new.run, warnings })
+
+    /// Makes the first events of the run, with the files that were found.
+    pub fn finish(self, find: impl Fn(&AttachmentSource) -> Option<Attached>) -> Result<Forked, Refused> {
+        let Fork { mut new, origin, edited, wanted } = self;
+        let mut warnings = Vec::new();
+        let edited = match edited {
+            Some(Compiled { mut spec, models, belt, warnings: odd }) => {
+                let before = new.run.spec();
+                let found = |source: &AttachmentSource| before.attached(source).cloned().or_else(|| find(source));
+                spec.attach(&models, found).map_err(Refused::Mistakes)?;
+                warnings = odd;
+                Some(Box::new(Edited { spec: Arc::new(spec), models, belt }))
+            }
+            None => None,
+        };
+        new.take(EventKind::RunForked { origin, edited });
+        if let Some(alias) = &wanted.edits.model {
+            let models = wanted.catalog.model(alias).map_err(|mistake| Refused::Mistakes(vec![mistake]))?;
+            let switched = new.run.decide(Command::SwitchModel { models, by: wanted.by.to_owned() }, new.at)?;
+            switched.into_iter().for_each(|event| new.take(event.kind));
+        }
+        Ok(Forked { events: new.events, run: new.run, warnings })
+    }
 }
 
 /// A run being built.
+#[derive(Debug)]
 struct New {
     run: Run,
     events: Vec<Event>,

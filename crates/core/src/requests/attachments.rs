@@ -45,6 +45,12 @@ impl Spec {
         }
     }
 
+    /// Returns the file that stands for a source, if a task has it.
+    pub(crate) fn attached(&self, source: &AttachmentSource) -> Option<&Attached> {
+        let id = source.id()?;
+        self.tasks.iter().flat_map(|task| &task.attachments).find(|file| file.id == id)
+    }
+
     /// Returns what its tasks name that was not found yet.
     pub fn attachment_sources(&self) -> Vec<&AttachmentSource> {
         let mut sources: Vec<_> = self.tasks.iter().flat_map(|task| &task.sources).collect();

@@ -279,6 +279,9 @@ pub struct Template {
     /// The agent that does the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
+    /// The ids of its own files, in order; none for a file of the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Option<String>>,
 }
 
 /// The order of the tasks.

@@ -199,6 +199,7 @@ fn retry(world: &mut World) -> Option<BTreeSet<Id>> {
     let catalog = catalog();
     let wanted = Wanted { keep: Keep::Completed, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
     let forked = fork::fork(("run-1", &world.log), &wanted, ("f".to_owned(), Owner::local()), world.now).ok()?;
+    let forked = forked.finish(|_source| None).ok()?;
     // Before it is adopted: a task over an empty list completes at once, without having been taken over.
     let kept = completed(&forked.events);
     world.start_over(forked.events);

@@ -402,6 +402,7 @@ fn retry(world: &mut World) {
     let catalog = catalog();
     let wanted = Wanted { keep: Keep::Completed, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
     let forked = fork::fork(("run-1", &world.log), &wanted, ("f".to_owned(), Owner::local()), world.now).unwrap();
+    let forked = forked.finish(|_source| None).unwrap();
     world.start_over(forked.events);
     world.command(Command::Adopt(Adoption::default())).unwrap();
 }

@@ -34,6 +34,8 @@ fn forked(world: &World, keep: Keep) -> Vec<Event> {
     let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
     fork::fork(("run-0", &world.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), world.now)
         .unwrap()
+        .finish(|_source| None)
+        .unwrap()
         .events
 }
 

@@ -68,7 +68,7 @@ fn a_run_that_goes_on_from_another_keeps_its_options_unless_told_otherwise() {
     let ensemble = ensemble(vec![task("a", &[]), Draft { model_options: heat(0.1), ..task("b", &[]) }]);
     let world = World::of(compile(&ensemble, seeded(), &two_providers()).unwrap());
     let changed = Request { model_options: heat(0.7), ..Request::default() };
-    let (edited, _) = edit::apply(&world.run, &changed, &two_providers()).unwrap().unwrap();
+    let edited = edit::apply(&world.run, &changed, &two_providers()).unwrap().unwrap();
     assert_eq!(edited.spec.model_options, ModelOptions { seed: Some(7), ..heat(0.7) });
     assert_eq!(edited.spec.tasks[1].model_options, heat(0.1));
 }

@@ -177,6 +177,8 @@ impl World {
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
         let forked =
             fork::fork(("run-1", &self.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), self.now)
+                .unwrap()
+                .finish(|_source| None)
                 .unwrap();
         self.start_over(forked.events);
         assert_eq!(self.run, forked.run);

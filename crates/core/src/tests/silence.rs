@@ -111,6 +111,8 @@ fn a_request_can_say_what_silence_means_and_a_fork_keeps_it() {
         ("f".to_owned(), crate::owner::Owner::local()),
         world.now,
     )
+    .unwrap()
+    .finish(|_source| None)
     .unwrap();
     assert_eq!(forked.run.spec().review.on_timeout, on);
 }

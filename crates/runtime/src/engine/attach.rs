@@ -48,15 +48,7 @@ impl Engine {
     /// Finds the files that the tasks of a run name. An attachment must be the run's owner's; a file of this machine
     /// becomes one, which is erased with the run.
     pub async fn attach(&self, spec: &mut Spec, models: &Models) -> Result<(), Error> {
-        let sources: Vec<AttachmentSource> = spec.attachment_sources().into_iter().cloned().collect();
-        let mut found = BTreeMap::new();
-        let mut mistakes = Vec::new();
-        for source in sources {
-            match self.find_attachment(&source).await? {
-                Ok(file) => drop(found.insert(source, file)),
-                Err(reason) => mistakes.push(Mistake::new(Code::BadRequest, "attachments", reason)),
-            }
-        }
+        let (found, mut mistakes) = self.find_attachments(spec.attachment_sources()).await?;
         let attached = spec.attach(models, |source| found.get(source).cloned());
         mistakes.extend(attached.err().unwrap_or_default());
         if mistakes.is_empty() { Ok(()) } else { Err(Error::Mistakes(mistakes)) }
@@ -67,6 +59,22 @@ impl Engine {
         let mut spec = compiled.spec.clone();
         spec.tasks.iter_mut().for_each(|task| task.sources.retain(|source| source.id().is_some()));
         self.attach(&mut spec, &compiled.models).await
+    }
+
+    /// Finds files; returns those that are there, and a mistake for each other one.
+    pub(super) async fn find_attachments(
+        &self,
+        sources: Vec<&AttachmentSource>,
+    ) -> Result<(BTreeMap<AttachmentSource, Attached>, Vec<Mistake>), Error> {
+        let mut found = BTreeMap::new();
+        let mut mistakes = Vec::new();
+        for source in sources {
+            match self.find_attachment(source).await? {
+                Ok(file) => drop(found.insert(source.clone(), file)),
+                Err(reason) => mistakes.push(Mistake::new(Code::BadRequest, "attachments", reason)),
+            }
+        }
+        Ok((found, mistakes))
     }
 
     async fn find_attachment(&self, source: &AttachmentSource) -> Result<Result<Attached, String>, Error> {

@@ -15,7 +15,12 @@ impl Engine {
         let events = self.history(run).await?;
         let (_place, _left) = self.place_in_quota().await?;
         let now = self.seams().clock.now();
-        let forked = busy::in_place(|| fork::fork((run, &events), wanted, (ensemble_id(), self.owner()), now))?;
+        let fork = busy::in_place(|| fork::fork((run, &events), wanted, (ensemble_id(), self.owner()), now))?;
+        let (found, mistakes) = self.find_attachments(fork.attachment_sources()).await?;
+        if !mistakes.is_empty() {
+            return Err(Error::Mistakes(mistakes));
+        }
+        let forked = busy::in_place(|| fork.finish(|source| found.get(source).cloned()))?;
         let id = fresh_id(Kind::Run);
         let kind = Kind::Run;
         let priority = forked.run.spec().priority();

@@ -1,8 +1,5 @@
 //! Files in the messages of OpenAI's clients.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::*;
 
 const PICTURE: &str = "data:image/png;base64,iVBORw0KGgpyZXN0";
@@ -26,7 +23,7 @@ fn image(url: &str) -> Value {
 /// A picture of as many bytes, as an address.
 fn picture_of(bytes: usize) -> String {
     let padded: Vec<u8> = PNG.iter().copied().chain(std::iter::repeat_n(0, bytes - PNG.len())).collect();
-    format!("data:image/png;base64,{}", STANDARD.encode(padded))
+    format!("data:image/png;base64,{}", base64(&padded))
 }
 
 #[tokio::test]
@@ -38,7 +35,6 @@ async fn files_of_openais_clients_reach_the_model_and_are_erased_with_their_thre
         let completion = said(json!([{ "type": "text", "text": "Look" }, image(PICTURE)]));
         let answer = here.post("/v1/chat/completions", completion).await;
         assert_eq!(answer.status, 200, "{answer:?}");
-        let pictures = |ask: &Ask| ask.files.values().map(|file| file.base64.to_string()).collect::<Vec<_>>();
         assert_eq!(pictures(&model.sent("1.0").unwrap()), ["iVBORw0KGgpyZXN0"]);
         let thread = answer.json()["conversation"]["id"].as_str().unwrap().to_owned();
         assert_eq!(stored(&log).await, [1, 1, 1]);

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use consort_core::attachments::AttachmentSource;
 use consort_core::catalog::ModelInfo;
 use consort_core::draft::Draft;
@@ -26,6 +28,7 @@ use crate::client::{Answer, Here, server, start, task};
 use crate::says;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
+const OTHER_PNG: &[u8] = b"\x89PNG\r\n\x1a\nother";
 const STREAM: &str = "Accept: text/event-stream";
 
 /// A server whose model `main` sees nothing and whose model `eyes` sees pictures and takes PDFs.
@@ -199,6 +202,15 @@ async fn a_text_reaches_the_model_stays_in_the_history_and_is_erased_with_its_th
         assert_eq!(here.get(&path).await.problem(), (404, "ATTACHMENT_NOT_FOUND".to_owned()));
         assert_eq!(stored(&log).await, [0, 0, 0]);
     }
+}
+
+/// Returns the files that a model was sent as they are.
+fn pictures(ask: &Ask) -> Vec<String> {
+    ask.files.values().map(|file| file.base64.to_string()).collect()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
 }
 
 fn users_words(ask: &Ask) -> Vec<String> {

@@ -44,6 +44,63 @@ async fn the_files_of_a_run_go_to_every_task_without_its_own_and_are_erased_with
     }
 }
 
+/// Forks a run before its first task, with another picture, and waits for the new run's end.
+async fn with_picture(here: &Here, run: &str, picture: &str) -> Answer {
+    let edits = json!({ "seq": 1, "inputs": { "picture": picture } });
+    here.post_with(&format!("/api/runs/{run}/fork"), "Prefer: wait=120", edits).await
+}
+
+#[tokio::test]
+async fn a_fork_shows_the_picture_that_its_inputs_name_and_a_task_that_had_begun_keeps_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    for log in logs(folder.path()) {
+        let model = says("done");
+        let here = start(over(log.clone(), &model)).await;
+        let first = picture(&here).await;
+        let plan = text(&here, "plan.txt", "the plan").await;
+        let other = upload(&here, "Content-Type: image/png", OTHER_PNG).await.json()["id"].as_str().unwrap().to_owned();
+        // A picture that is named by an input, between files that are not.
+        let task = json!({ "description": "Look", "model": "eyes", "attachments": [plan, "{picture}", plan] });
+        let ended = run(&here, json!({ "tasks": [task], "inputs": { "picture": first } })).await.json();
+        assert_eq!((&ended["status"], pictures(&model.sent("1.0").unwrap())), (&json!("COMPLETED"), vec![base64(PNG)]));
+        let id = ended["runId"].as_str().unwrap();
+        let forked = with_picture(&here, id, &other).await;
+        assert_eq!((forked.status, &forked.json()["status"]), (200, &json!("COMPLETED")), "{forked:?}");
+        let sent = model.sent("1.0").unwrap();
+        assert_eq!(pictures(&sent), [base64(OTHER_PNG)]);
+        assert_eq!(users_words(&sent).join("\n").matches("the plan").count(), 2, "{sent:?}");
+        // The new run uses it, also once it is forked again.
+        let again = forked.json()["runId"].as_str().unwrap().to_owned();
+        assert_eq!(remove(&here, &format!("/api/attachments/{other}")).await.problem().0, 409);
+        let back = with_picture(&here, &again, &first).await.json();
+        assert_eq!((&back["status"], pictures(&model.sent("1.0").unwrap())), (&json!("COMPLETED"), vec![base64(PNG)]));
+        // All of it is kept: nothing is left to be shown anything.
+        let edits = json!({ "inputs": { "picture": other } });
+        let kept = here.post_with(&format!("/api/runs/{id}/fork"), "Prefer: wait=120", edits).await;
+        assert_eq!((kept.status, &kept.json()["status"]), (200, &json!("COMPLETED")), "{kept:?}");
+        assert_eq!(pictures(&model.sent("1.0").unwrap()), [base64(PNG)], "it was not asked again");
+        for unknown in ["att-none", "/etc/hostname"] {
+            assert_eq!(with_picture(&here, id, unknown).await.problem(), (400, "BAD_REQUEST".to_owned()));
+        }
+        let runs = here.get("/api/runs").await.json()["runs"].clone();
+        for run in runs.as_array().unwrap() {
+            let path = format!("/api/runs/{}", run["runId"].as_str().unwrap());
+            assert!(remove(&here, &path).await.status < 300);
+        }
+        assert_eq!(stored(&log).await, [0, 0, 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_fork_is_refused_a_picture_for_a_model_that_sees_none() {
+    let here = start(in_memory()).await;
+    let plan = text(&here, "plan.txt", "the plan").await;
+    let tasks = json!([{ "description": "Look", "attachments": ["{picture}"] }]);
+    let ended = run(&here, json!({ "tasks": tasks, "inputs": { "picture": plan } })).await.json();
+    let refused = with_picture(&here, ended["runId"].as_str().unwrap(), &picture(&here).await).await;
+    assert_eq!(refused.problem(), (400, "MODEL_CANNOT_SEE".to_owned()));
+}
+
 #[tokio::test]
 async fn a_run_is_refused_files_that_are_not_there_and_pictures_its_models_cannot_see() {
     let here = start(in_memory()).await;

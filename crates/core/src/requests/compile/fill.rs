@@ -3,6 +3,7 @@
 use super::{EXPECTED_OUTPUT, KEY_CHARS};
 use crate::decisions::chore;
 use crate::requests::agent::Agent;
+use crate::requests::attachments::AttachmentSource;
 use crate::requests::draft::{Draft, Override, RequestOptions};
 use crate::requests::spec::{Options, Task, Template};
 
@@ -44,15 +45,14 @@ pub(super) fn filled(draft: &Draft, fill: &mut impl FnMut(&str) -> String) -> Ta
 
 /// Returns a draft's texts, if filling them in may have changed them.
 fn template_of(draft: &Draft) -> Option<Box<Template>> {
-    let agent = draft.agent.iter().flat_map(|agent| [&agent.role, &agent.goal, &agent.background]);
-    let texts = draft.expected_output.iter().chain(&draft.additional_context).chain(agent);
-    let mut texts = std::iter::once(&draft.description).chain(texts);
-    texts.any(|text| text.contains('{')).then(|| {
+    let id = |source: &AttachmentSource| source.id().map(str::to_owned);
+    draft.texts().any(|text| text.contains('{')).then(|| {
         Box::new(Template {
             description: draft.description.clone(),
             expected_output: draft.expected_output.clone(),
             additional_context: draft.additional_context.clone(),
             agent: draft.agent.clone(),
+            attachments: draft.attachments.iter().map(id).collect(),
         })
     })
 }
