@@ -2,6 +2,8 @@
 //! sandbox. It exists only where the configuration names programs and a sandbox works.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,9 @@ const ARGS_MAX: usize = 256;
 const ARGS_BYTES_MAX: usize = 64 * 1024;
 /// The time beyond the program's own that a call may take: ending it, and reading what it wrote.
 const ENDING_MAX: Duration = Duration::from_secs(5);
+
+/// The permissions of a file that stands in an empty place: nobody else makes empty ones that only their owner reads.
+const PLACED_MODE: u32 = 0o400;
 
 /// The programs that may be run, and their limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,9 +98,9 @@ impl RunCommand {
             return Err(format!("`args` may have {ARGS_MAX} words and {ARGS_BYTES_MAX} bytes, without NUL"));
         }
         let root = self.workspace.root().ok_or("the workspace is gone")?.to_owned();
-        let guarded = Guarded::of(&root, self.workspace.guarded());
-        let mut kept = guarded.there.clone();
-        kept.push(".git".into());
+        let guarded = Guarded::place(&root, self.workspace.guarded());
+        let names = self.workspace.guarded().iter().map(String::as_str);
+        let kept = names.chain([".git"]).map(PathBuf::from).collect();
         let access = Access {
             workspace: Some(root),
             writes: true,
@@ -106,13 +111,13 @@ impl RunCommand {
         let CommandOptions { timeout, max_memory, .. } = self.options;
         let limits = SandboxLimits { time: timeout, memory: max_memory, output: OUTPUT_MAX };
         let job = Job { program: program.clone(), args: words, access, env: self.options.env.clone(), limits };
-        let ended = self.sandbox.run(&job).await?;
-        let removed = guarded.remove_new();
-        Ok(self.told(&ended, &removed))
+        let ended = self.sandbox.run(&job).await;
+        guarded.remove();
+        Ok(self.told(&ended?))
     }
 
     /// Returns the end of a program in words for the model.
-    fn told(&self, ended: &Ended, removed: &[String]) -> Answer {
+    fn told(&self, ended: &Ended) -> Answer {
         let mut text = match ended.end {
             End::Exited(Some(status)) => format!("exit status {status}"),
             End::Exited(None) => "ended by a signal".to_owned(),
@@ -125,9 +130,6 @@ impl RunCommand {
             if !said.is_empty() {
                 text = format!("{text}\n\n{name}:\n{said}");
             }
-        }
-        for name in removed {
-            text = format!("{text}\n\n`{name}` was removed: it is part of what agents are told");
         }
         match ended.end {
             End::Exited(_) => Answer::Done { text, data: None },
@@ -171,26 +173,31 @@ fn description(programs: &BTreeMap<String, PathBuf>, options: &CommandOptions) -
     }
 }
 
-/// The files at the top of the workspace that prompts are built from. A program may not change those that are
-/// there, and those that it makes are removed.
-struct Guarded {
-    root: PathBuf,
-    there: Vec<PathBuf>,
-    absent: Vec<String>,
-}
+/// Empty files in the place of those that prompts are built from and that are not there, at the top of the workspace.
+/// A program can neither make nor change such a file: each is read only to it. The files go with the call; where that
+/// is broken off they say nothing, and go with the next one.
+struct Guarded(Vec<PathBuf>);
 
 impl Guarded {
-    fn of(root: &Path, names: &[String]) -> Guarded {
-        let (there, absent): (Vec<String>, Vec<String>) =
-            names.iter().cloned().partition(|name| root.join(name).symlink_metadata().is_ok());
-        Guarded { root: root.to_owned(), there: there.into_iter().map(PathBuf::from).collect(), absent }
+    fn place(root: &Path, names: &[String]) -> Guarded {
+        let made = |path: &PathBuf| File::options().write(true).create_new(true).mode(PLACED_MODE).open(path).is_ok();
+        Guarded(names.iter().map(|name| root.join(name)).filter(|path| made(path) || is_placed(path)).collect())
     }
 
-    /// Removes the files that were not there before; returns their names.
-    fn remove_new(self) -> Vec<String> {
-        let Guarded { root, absent, .. } = self;
-        absent.into_iter().filter(|name| std::fs::remove_file(root.join(name)).is_ok()).collect()
+    /// Removes those that nobody has written meanwhile.
+    fn remove(self) {
+        for path in self.0.into_iter().filter(|path| is_placed(path)) {
+            if let Err(error) = std::fs::remove_file(&path) {
+                tracing::warn!(path = %path.display(), %error, "cannot remove an empty file");
+            }
+        }
     }
+}
+
+/// Returns whether a file is one that stands in an empty place.
+fn is_placed(path: &Path) -> bool {
+    let is_ours = |mode: u32| mode & 0o777 == PLACED_MODE;
+    path.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() == 0 && is_ours(file.permissions().mode()))
 }
 
 #[cfg(test)]
@@ -247,9 +254,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join(".git")).unwrap();
         let write = json!({ "program": "sh", "args": ["-c", "echo obey > AGENTS.md; echo x > .git/hook; exit 0"] });
+        let instructions = folder.path().join("AGENTS.md");
         let Answer::Done { text, .. } = run(folder.path(), write.clone()).await else { panic!() };
-        assert!(text.contains("`AGENTS.md` was removed"), "{text}");
-        assert!(!folder.path().join("AGENTS.md").exists() && !folder.path().join(".git/hook").exists());
+        assert!(text.contains("cannot create AGENTS.md"), "{text}");
+        assert!(!instructions.exists() && !folder.path().join(".git/hook").exists());
+        // One that a call left behind which was broken off is empty, and goes with the next; another stays.
+        assert_eq!(Guarded::place(folder.path(), &["AGENTS.md".to_owned()]).0, [instructions.clone()]);
+        run(folder.path(), write.clone()).await;
+        assert!(!instructions.exists());
+        std::fs::write(&instructions, "").unwrap();
+        run(folder.path(), write.clone()).await;
+        assert_eq!(std::fs::read_to_string(&instructions).unwrap(), "");
         std::fs::write(folder.path().join("AGENTS.md"), "Be kind.").unwrap();
         run(folder.path(), write).await;
         assert_eq!(std::fs::read_to_string(folder.path().join("AGENTS.md")).unwrap(), "Be kind.");

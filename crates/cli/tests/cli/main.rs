@@ -3,7 +3,7 @@
 //! a conversation, `typing` its prompt, `hotel` servers that use each other, `hostile` what would steer a terminal,
 //! `half_sent` silent connections, `chaos` a server killed under load, `faults` a machine that fails it, `guide` the
 //! documentation, `install` `make install`, `store` the data folder, `first_edition` and `second_edition` earlier ones,
-//! `moving` copies, `nodes`, `cluster` and `shared` nodes, `keys` owners, `ids` ids, `models` its test.
+//! `moving` copies, `nodes`, `cluster` and `shared` nodes, `keys` owners, `ids` ids, `models` its test, `code` programs.
 
 #[cfg(test)]
 mod attachments;
@@ -17,6 +17,8 @@ mod chaos;
 mod chat;
 #[cfg(test)]
 mod cluster;
+#[cfg(test)]
+mod code;
 #[cfg(test)]
 mod crowd;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod layout;
 mod memory;
+mod spawner;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 pub(crate) use layout::{Access, PROGRAM_FOLDERS};
+use spawner::Spawner;
 
 /// The places in which bubblewrap is looked for.
 const FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
@@ -39,6 +41,7 @@ pub struct Sandbox {
     bubblewrap: PathBuf,
     /// Whether this bubblewrap can forbid namespaces in the sandbox.
     forbids_namespaces: bool,
+    spawner: Spawner,
 }
 
 /// The limits of one program and everything it starts.
@@ -109,7 +112,8 @@ impl Sandbox {
     pub fn find() -> Result<Sandbox, String> {
         let found = FOLDERS.iter().map(|folder| Path::new(folder).join("bwrap")).find(|path| path.is_file());
         let bubblewrap = found.ok_or_else(|| "bubblewrap (bwrap) is not installed".to_owned())?;
-        let strict = Sandbox { bubblewrap, forbids_namespaces: true };
+        let spawner = Spawner::start().map_err(|error| error.to_string())?;
+        let strict = Sandbox { bubblewrap, forbids_namespaces: true, spawner };
         let lenient = Sandbox { forbids_namespaces: false, ..strict.clone() };
         match strict.tried() {
             Ok(()) => Ok(strict),
@@ -155,7 +159,8 @@ impl Sandbox {
         // Bubblewrap and what it has started are ended together: the death of the first ends the rest.
         command.process_group(0).kill_on_drop(true);
         right::begin().await;
-        let mut child = command.spawn().map_err(|error| format!("the sandbox cannot be started: {error}"))?;
+        let mut child =
+            self.spawner.spawn(command).await.map_err(|error| format!("the sandbox cannot be started: {error}"))?;
         let mut stdout = Output::default();
         let mut stderr = Output::default();
         let out = child.stdout.take();

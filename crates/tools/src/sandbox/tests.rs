@@ -128,6 +128,39 @@ async fn what_is_left_in_the_background_ends_with_the_program_and_with_a_dropped
     assert_quiet(&tick);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_outlives_the_thread_that_asked_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let begun = folder.path().join("begun");
+    let ticks = folder.path().join("ticks");
+    let job = job(folder.path(), "echo > begun; until [ -e go ]; do echo x >> ticks; sleep 0.01; done; echo done");
+    let runtime = tokio::runtime::Handle::current();
+    let asking = std::thread::spawn(move || {
+        let sandbox = sandbox();
+        let mut running = Box::pin(async move { sandbox.run(&job).await.unwrap() });
+        runtime.block_on(async {
+            tokio::select! {
+                ended = &mut running => panic!("{ended:?}"),
+                () = appears(&begun) => {}
+            }
+        });
+        running
+    });
+    let mut running = tokio::task::spawn_blocking(|| asking.join().unwrap()).await.unwrap();
+    // It goes on without that thread: what it has written grows.
+    let length = || std::fs::metadata(&ticks).map_or(0, |ticks| ticks.len());
+    let before = length();
+    while length() < before + 20 {
+        tokio::select! {
+            ended = &mut running => panic!("{ended:?}"),
+            () = tokio::time::sleep(Duration::from_millis(10)) => {}
+        }
+    }
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    let ended = running.await;
+    assert_eq!((ended.end, ended.stdout.text().as_str()), (End::Exited(Some(0)), "done"));
+}
+
 /// Waits until a file is there.
 async fn appears(path: &Path) {
     while !path.exists() {
