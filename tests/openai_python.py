@@ -99,8 +99,16 @@ def pictures(client):
     far = [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]
     wrong = raises(openai.BadRequestError, lambda: client.chat.completions.create(model="consort", messages=user(far)))
     assert "not fetched" in wrong.message, wrong
-    odd = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGV5"}}]
-    raises(openai.APIStatusError, lambda: client.chat.completions.create(model="consort", messages=user(odd)))
+    for url, status, said in [
+        ("data:image/png;base64,aGV5", 415, "image/png"),
+        ("data:image/png,aGV5", 400, "without `;base64`"),
+        ("data:image/png;base64,a*", 400, "'*'"),
+        ("data:image/png;base64," + "A" * 200_000, 413, "max_attachment_bytes allows 100000"),
+    ]:
+        odd = [{"type": "image_url", "image_url": {"url": url}}]
+        refused = raises(openai.APIStatusError, lambda: client.chat.completions.create(model="consort", messages=user(odd)))
+        assert (refused.status_code, refused.type) == (status, "invalid_request_error"), refused
+        assert said in refused.message and refused.param == "messages[0].content[0]", refused
 
 
 def a_run(client):
@@ -145,6 +153,7 @@ def killed_in_the_middle(client, served, model):
 def main():
     model = FakeModel()
     config = with_fake_model(model, AUX).replace('model = "fake"\n', 'model = "fake"\nvision = true\n')
+    config = config.replace("[server]\n", "[server]\nmax_attachment_bytes = 100000\n", 1)
     served = Served(config)
     try:
         client = openai.OpenAI(base_url=f"{served.url}/v1", api_key=KEY, max_retries=0)

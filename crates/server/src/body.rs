@@ -168,7 +168,13 @@ pub(crate) async fn read(site: &Site, request: Request) -> Result<Bytes, Problem
         (false, false) => (site.server.max_body_bytes, PATIENCE),
     };
     let too_large = || {
-        let message = format!("the body is larger than this server takes: {max} bytes");
+        let mut message = format!("the body is larger than this server takes: {max} bytes");
+        if holds_files {
+            let most = site.server.max_body_bytes;
+            message = format!(
+                "{message}, {most} ([server] max_body_bytes) and the base64 of {max_file} (max_attachment_bytes)"
+            );
+        }
         Problem::new(Code::PayloadTooLarge, message)
     };
     if request.body().size_hint().lower() > max as u64 {

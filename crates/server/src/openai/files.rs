@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
-use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use base64::{DecodeError, Engine as _};
 use consort_core::attachments::ATTACHMENTS_MAX;
 use consort_core::message::Attached;
-use consort_tools::busy;
 use consort_tools::extract::MediaType;
+use consort_tools::{attachments, busy};
 use serde_json::{Map, Value};
 
 use super::Edge;
@@ -18,12 +18,16 @@ use super::error::wrong;
 use super::request::Asked;
 use crate::Site;
 use crate::body::{self, Sent};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, More, Problem};
 
 /// The types of the parts of a message that are files.
 pub(super) const FILE_PARTS: [&str; 4] = ["image_url", "input_image", "file", "input_file"];
 /// The characters of a file's name at most.
 const NAME_MAX: usize = 255;
+/// The beginning of an address that holds the bytes themselves.
+const SCHEME: &str = "data:";
+/// The end of the part of such an address before its bytes.
+const ENCODING: &str = ";base64";
 
 /// A file of a message.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +39,8 @@ pub(super) enum Brought {
         bytes: Vec<u8>,
         /// The length of the text that it was sent as.
         written: usize,
+        /// The field that it came in.
+        place: String,
     },
     /// An attachment, by its id.
     Stored(String),
@@ -60,7 +66,7 @@ impl Brought {
                 other places are not fetched";
             return Err(wrong(place, format!("a part of type '{kind}' {wanted}")));
         };
-        inline(data, name).map_err(|reason| wrong(place, format!("a part of type '{kind}' {reason}")))
+        inline(data, name, place).map_err(|reason| wrong(place, format!("a part of type '{kind}' {reason}")))
     }
 
     /// Returns the words that stand for it where it is not shown.
@@ -81,23 +87,46 @@ impl Brought {
 }
 
 /// Reads the bytes of a file: `data:<type>;base64,<bytes>`, or the bytes alone where its name says the type.
-fn inline(data: &str, name: Option<String>) -> Result<Brought, String> {
+fn inline(data: &str, name: Option<String>, place: &str) -> Result<Brought, String> {
     let written = data.len();
-    let (declared, encoded) = match data.strip_prefix("data:") {
-        Some(rest) => {
-            let split = rest.split_once(',').and_then(|(head, data)| Some((head.strip_suffix(";base64")?, data)));
-            split.ok_or("must be written as `data:<type>;base64,<bytes>`")?
+    let (declared, encoded) = match data.split_at_checked(SCHEME.len()) {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case(SCHEME) => parts(rest)?,
+        Some(_) | None if data.contains("://") => {
+            return Err("must bring its bytes: addresses are not fetched".to_owned());
         }
-        None if data.contains("://") => return Err("must bring its bytes: addresses are not fetched".to_owned()),
-        None => ("", data),
+        Some(_) | None => ("", data),
     };
     let kind = match (MediaType::parse(declared), &name) {
         (kind, _) if !["", "application/octet-stream"].contains(&kind.essence.as_str()) => kind,
         (_, Some(name)) => MediaType::of_file(Path::new(name)),
         (_, None) => return Err("must say its type, in its `data:` address or by its `filename`".to_owned()),
     };
-    let bytes = STANDARD.decode(encoded.trim()).map_err(|_| "must be in base64")?;
-    Ok(Brought::Inline { name, kind, bytes, written })
+    let bytes = STANDARD.decode(encoded.trim()).map_err(|error| unreadable(&error))?;
+    Ok(Brought::Inline { name, kind, bytes, written, place: place.to_owned() })
+}
+
+/// Returns the type and the base64 of an address, without its scheme.
+fn parts(address: &str) -> Result<(&str, &str), String> {
+    let form = "it is written as `data:<type>;base64,<bytes>`";
+    let (head, data) =
+        address.split_once(',').ok_or_else(|| format!("has a `data:` address without a comma; {form}"))?;
+    let split = head.len().saturating_sub(ENCODING.len());
+    match head.split_at_checked(split) {
+        Some((declared, encoding)) if encoding.eq_ignore_ascii_case(ENCODING) => Ok((declared, data)),
+        Some(_) | None => Err(format!("has a `data:` address without `{ENCODING}` before its comma; {form}")),
+    }
+}
+
+/// Returns the reason why bytes cannot be decoded.
+fn unreadable(error: &DecodeError) -> String {
+    let why = match error {
+        DecodeError::InvalidByte(at, byte) => {
+            format!("character {} of it, '{}', is none of base64", at + 1, char::from(*byte).escape_default())
+        }
+        DecodeError::InvalidLength(_) | DecodeError::InvalidLastSymbol(..) => "it breaks off".to_owned(),
+        DecodeError::InvalidPadding => "the `=` at its end are missing, or too many".to_owned(),
+    };
+    format!("must be in base64: {why}")
 }
 
 /// Returns a name without folders and control characters; none when nothing is left.
@@ -128,16 +157,30 @@ impl Edge {
         for file in brought {
             ids.push(match file {
                 Brought::Stored(id) => id.clone(),
-                Brought::Inline { bytes, .. } if bytes.len() > max => {
-                    return Err(Problem::new(Code::PayloadTooLarge, format!("a file has more than {max} bytes")));
+                Brought::Inline { bytes, place, .. } if bytes.len() > max => {
+                    let message =
+                        format!("a file of {} bytes; [server] max_attachment_bytes allows {max}", bytes.len());
+                    return Err(at(place, Problem::new(Code::PayloadTooLarge, message)));
                 }
-                Brought::Inline { name, kind, bytes, .. } => {
-                    self.runs.store_attachment((name.as_deref(), kind), bytes).await?.id
+                Brought::Inline { name, kind, bytes, place, .. } => {
+                    let stored = self.runs.store_attachment((name.as_deref(), kind), bytes).await;
+                    stored.map_err(|error| refused(error, place))?.id
                 }
             });
         }
         Ok(self.runs.attached(&ids).await?)
     }
+}
+
+/// Returns the problem of a file that is not stored.
+fn refused(error: attachments::Error, place: &str) -> Problem {
+    let is_of_file = matches!(error, attachments::Error::Empty | attachments::Error::Unsupported(_));
+    let problem = Problem::from(error);
+    if is_of_file { at(place, problem) } else { problem }
+}
+
+fn at(place: &str, problem: Problem) -> Problem {
+    problem.with(More { param: Some(place.to_owned()), ..More::default() })
 }
 
 /// A request body that may hold files.
@@ -171,7 +214,8 @@ impl SentWithFiles {
         if rest <= self.max {
             return Ok(asked);
         }
-        let message = format!("the body without its files is larger than this server takes: {} bytes", self.max);
+        let message =
+            format!("the body without its files has {rest} bytes; [server] max_body_bytes allows {}", self.max);
         Err(Problem::new(Code::PayloadTooLarge, message))
     }
 }
@@ -188,7 +232,9 @@ mod tests {
 
     fn inline(name: Option<&str>, kind: &str) -> Brought {
         let written = if kind == "text/csv" { 4 } else { format!("data:{kind};base64,").len() + 4 };
-        Brought::Inline { name: name.map(str::to_owned), kind: MediaType::parse(kind), bytes: b"hey".to_vec(), written }
+        let name = name.map(str::to_owned);
+        let place = "messages[0]".to_owned();
+        Brought::Inline { name, kind: MediaType::parse(kind), bytes: b"hey".to_vec(), written, place }
     }
 
     #[test]
@@ -200,6 +246,7 @@ mod tests {
                 inline(None, "image/png"),
             ),
             (json!({ "type": "input_image", "image_url": picture }), inline(None, "image/png")),
+            (json!({ "type": "input_image", "image_url": "DATA:image/png;BASE64,aGV5" }), inline(None, "image/png")),
             (json!({ "type": "input_image", "file_id": "att-1" }), Brought::Stored("att-1".to_owned())),
             (
                 json!({ "type": "file", "file": { "file_data": "aGV5", "filename": "C:\\files\\a.csv" } }),
@@ -221,8 +268,20 @@ mod tests {
             (json!({ "type": "image_url" }), "must have its bytes"),
             (json!({ "type": "input_file", "file_url": "https://example.com/a.pdf" }), "are not fetched"),
             (json!({ "type": "image_url", "image_url": { "url": "https://example.com/a.png" } }), "are not fetched"),
-            (json!({ "type": "input_image", "image_url": "data:image/png,aGV5" }), "data:<type>;base64,<bytes>"),
-            (json!({ "type": "input_image", "image_url": "data:image/png;base64,*" }), "must be in base64"),
+            (
+                json!({ "type": "input_image", "image_url": "data:image/png,aGV5" }),
+                "without `;base64` before its comma",
+            ),
+            (json!({ "type": "input_image", "image_url": "data:" }), "without a comma"),
+            (json!({ "type": "input_image", "image_url": "data:ä,aGV5" }), "without `;base64` before its comma"),
+            (json!({ "type": "input_image", "image_url": "data:;base64,aGV5" }), "must say its type"),
+            (
+                json!({ "type": "input_image", "image_url": "data:image/png;base64,aG*5" }),
+                "character 3 of it, '*', is none",
+            ),
+            (json!({ "type": "input_image", "image_url": "data:image/png;base64,aGV5a" }), "it breaks off"),
+            (json!({ "type": "input_image", "image_url": "data:image/png;base64,aGU" }), "the `=` at its end"),
+            (json!({ "type": "input_image", "image_url": "ä" }), "must say its type"),
             (json!({ "type": "file", "file": { "file_data": "aGV5" } }), "must say its type"),
         ];
         for (part, expected) in cases {

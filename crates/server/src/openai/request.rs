@@ -279,7 +279,8 @@ impl Said {
         };
         let mut texts = Vec::new();
         let mut files = Vec::new();
-        for part in parts {
+        for (index, part) in parts.iter().enumerate() {
+            let place = &format!("{place}.content[{index}]");
             let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
             let text = match kind {
                 "text" | "input_text" | "output_text" => part.get("text").and_then(Value::as_str),

@@ -68,15 +68,38 @@ async fn a_file_of_a_client_that_cannot_be_taken_is_refused_in_words() {
     assert_eq!(code(&refused), (400, "MODEL_CANNOT_SEE".to_owned()));
     let here = start(seeing(Arc::new(MemoryLog::default()), &says("done"))).await;
     let words = "x".repeat(2_100);
-    for (content, expected) in [
-        (json!([image("https://example.com/a.png")]), (400, "BAD_REQUEST")),
-        (json!([image("data:image/png;base64,aGV5")]), (415, "UNSUPPORTED_MEDIA_TYPE")),
-        (json!([{ "type": "file", "file": { "file_id": "att-none" } }]), (400, "BAD_REQUEST")),
-        (json!([image(&picture_of(3_001))]), (413, "PAYLOAD_TOO_LARGE")),
-        (json!([{ "type": "text", "text": words }, image(PICTURE)]), (413, "PAYLOAD_TOO_LARGE")),
+    let place = "messages[0].content[0]";
+    for (content, expected, words, param) in [
+        (json!([image("https://example.com/a.png")]), (400, "BAD_REQUEST"), "are not fetched", Some(place)),
+        (json!([image("data:image/png,aGV5")]), (400, "BAD_REQUEST"), "without `;base64`", Some(place)),
+        (json!([image("data:image/png;base64,a*")]), (400, "BAD_REQUEST"), "character 2 of it, '*'", Some(place)),
+        (json!([image("data:image/png;base64,")]), (400, "BAD_REQUEST"), "the file is empty", Some(place)),
+        (json!([image("data:image/png;base64,aGV5")]), (415, "UNSUPPORTED_MEDIA_TYPE"), "image/png", Some(place)),
+        (
+            json!([{ "type": "file", "file": { "file_id": "att-none" } }]),
+            (400, "BAD_REQUEST"),
+            "att-none",
+            Some("attachments"),
+        ),
+        (
+            json!([image(&picture_of(3_001))]),
+            (413, "PAYLOAD_TOO_LARGE"),
+            "max_attachment_bytes allows 3000",
+            Some(place),
+        ),
+        (json!([image(&picture_of(9_000))]), (413, "PAYLOAD_TOO_LARGE"), "6004 bytes, 2000 ([server] max_body_", None),
+        (
+            json!([{ "type": "text", "text": words }, image(PICTURE)]),
+            (413, "PAYLOAD_TOO_LARGE"),
+            "max_body_bytes allows 2000",
+            None,
+        ),
     ] {
         let refused = here.post("/v1/chat/completions", said(content)).await;
         assert_eq!(code(&refused), (expected.0, expected.1.to_owned()), "{refused:?}");
+        let error = &refused.json()["error"];
+        assert!(error["message"].as_str().unwrap().contains(words), "{error}");
+        assert_eq!((&error["type"], error["param"].as_str()), (&json!("invalid_request_error"), param), "{error}");
     }
     let whole = said(json!([{ "type": "text", "text": "Look" }, image(&picture_of(3_000))]));
     assert_eq!(here.post("/v1/chat/completions", whole).await.status, 200, "more than another body may have");
