@@ -11,6 +11,7 @@ use consort_core::request::shape::AsSent;
 use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
 
+use super::runs::reached;
 use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, Tag, Whose, get};
@@ -67,6 +68,7 @@ async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let from = first(&pairs, &headers)?;
+    let runs = reached(&runs, &run);
     if let Some(limit) = page_wanted(&pairs, &headers)? {
         let frames = runs.page(&run, from, limit).await?;
         return Ok(page(&frames.iter().map(|frame| frame.text().clone()).collect::<Vec<_>>()));

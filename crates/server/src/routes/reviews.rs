@@ -16,6 +16,7 @@ use consort_runtime::engine::{self, Engine};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::runs::reached;
 use super::steer::Applied;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
@@ -136,12 +137,6 @@ async fn open(engine: &Engine, kind: Kind, run: Option<&str>) -> Result<Vec<Revi
     Ok(reviews)
 }
 
-/// Returns the engine restricted to the runs whose reviews are decided over HTTP.
-fn reviewing(runs: &Engine, run: &str) -> Engine {
-    let kind = REVIEWED.into_iter().find(|kind| run.starts_with(kind.word()));
-    runs.only(kind.unwrap_or(Kind::Run))
-}
-
 async fn decide(
     Extension(runs): Extension<Engine>,
     Extension(caller): Extension<Caller>,
@@ -167,7 +162,7 @@ pub(crate) async fn decided(
     }
     let sent = sent?;
     let decision = decision(sent)?;
-    let asked = reviewing(runs, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
+    let asked = reached(runs, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
     asked.map_err(|error| {
         if let engine::Error::Refused(Refused::Decided { verdict }) = &error {
             return Problem::resolved(id, *verdict);
@@ -180,7 +175,7 @@ pub(crate) async fn decided(
 }
 
 async fn standing(runs: &Engine, run: &str, review: u32) -> Result<Option<Standing>, Problem> {
-    match reviewing(runs, run).run(run).await {
+    match reached(runs, run).run(run).await {
         Ok(state) => Ok(state.review_standing(review)),
         Err(engine::Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),

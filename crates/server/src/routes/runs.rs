@@ -57,6 +57,37 @@ struct RunsQuery {
     /// `key:value`, or `key` with any value; all given ones must match.
     #[schemars(with = "Option<Vec<String>>")]
     tag: Vec<(String, Option<String>)>,
+    /// The runs of this ensemble, or work for others; the first when absent.
+    #[schemars(with = "Option<AnyCase<Listed>>")]
+    kind: Listed,
+}
+
+/// The kinds of runs that are listed and read.
+#[derive(Clone, Copy, Default)]
+enum Listed {
+    #[default]
+    Run,
+    Peer,
+}
+
+impl Choice for Listed {
+    const WORDS: &'static [(&'static str, Listed)] = &[("run", Listed::Run), ("peer", Listed::Peer)];
+}
+
+impl Listed {
+    fn kind(self) -> Kind {
+        match self {
+            Listed::Run => Kind::Run,
+            Listed::Peer => Kind::Peer,
+        }
+    }
+}
+
+/// Returns the engine restricted to the kind of run that an id stands for: work for other ensembles is no run of this
+/// server's own, but those who see it read it and decide its reviews here.
+pub(super) fn reached(runs: &Engine, run: &str) -> Engine {
+    let mut kinds = Listed::WORDS.iter().map(|(_, listed)| listed.kind());
+    runs.only(kinds.find(|kind| run.starts_with(kind.word())).unwrap_or(Kind::Run))
 }
 
 /// A page of runs.
@@ -73,7 +104,9 @@ async fn list(Extension(runs): Extension<Engine>, pairs: Pairs) -> Result<Json<R
 
 /// Returns the runs that match.
 pub(crate) async fn listed(runs: &Engine, pairs: &Pairs) -> Result<Runs, Problem> {
-    let page = runs.list(query(pairs)?).await?;
+    let (kind, query) = query(pairs)?;
+    let runs = &runs.only(kind);
+    let page = runs.list(query).await?;
     let unended: Vec<&str> =
         page.rows.iter().filter(|(_, row)| row.ended_at.is_none()).map(|(run, _)| &**run).collect();
     let places: HashMap<&str, usize> = unended
@@ -112,18 +145,20 @@ fn damaged<'a>(run: &'a str, row: &'a Row, reason: &'a str) -> DamagedRun<'a> {
     DamagedRun { run, row: body, status, started_at: *started_at, tags, owner: owner.as_str(), reason }
 }
 
-fn query(pairs: &Pairs) -> Result<Query, Problem> {
-    let RunsQuery { status, tag } = RunsQuery::read(pairs)?;
+fn query(pairs: &Pairs) -> Result<(Kind, Query), Problem> {
+    let RunsQuery { status, tag, kind } = RunsQuery::read(pairs)?;
     let Page { offset, limit } = pairs.page()?;
     let status = status.map(|status| status.word().to_owned());
-    Ok(Query { kind: Some(Kind::Run.word().to_owned()), status, tags: tag, offset, limit, ..Query::default() })
+    let kind = kind.kind();
+    Ok((kind, Query { kind: Some(kind.word().to_owned()), status, tags: tag, offset, limit, ..Query::default() }))
 }
 
 impl RunsQuery {
     fn read(pairs: &Pairs) -> Result<RunsQuery, Problem> {
         let status = pairs.first("status").map(status).transpose()?;
         let tag: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
-        Ok(RunsQuery { status, tag: tag? })
+        let kind = pairs.first("kind").map(kind).transpose()?.unwrap_or_default();
+        Ok(RunsQuery { status, tag: tag?, kind })
     }
 }
 
@@ -141,8 +176,15 @@ fn status(said: &str) -> Result<Status, Problem> {
     known.map(|(_, status)| *status).ok_or_else(|| Problem::bad_request(format!("Unknown status: {said}")))
 }
 
+fn kind(said: &str) -> Result<Listed, Problem> {
+    let known = Listed::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said));
+    known
+        .map(|(_, kind)| *kind)
+        .ok_or_else(|| Problem::bad_request(format!("`kind` must be run or peer, not '{said}'")))
+}
+
 async fn detail(Extension(runs): Extension<Engine>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {
-    Ok(Json(detailed(&runs, &run).await?))
+    Ok(Json(detailed(&reached(&runs, &run), &run).await?))
 }
 
 /// Returns the details of a run; of an unreadable one, the content of its row.

@@ -110,6 +110,19 @@ async fn the_owner_of_what_is_shared_sees_the_work_and_decides_and_another_key_c
         let (_, hello) = greeted(&here, &key).await;
         assert_eq!((listed.contains(&review), hello.to_string().contains(&review)), (sees, sees), "{key}");
     }
+    // The work is in the list for those who see it, and is read like a run; among the runs it is not.
+    let work = review.split("-review").next().unwrap();
+    for (side, sees) in [(Side::Own, true), (Side::Foreign, false), (Side::All, true)] {
+        let key = side.key(Scope::Read);
+        let listed = get(&here, &key, "/api/runs?kind=peer").await.json();
+        assert_eq!(listed["total"], u64::from(sees), "{key}");
+        assert_eq!(listed["runs"][0]["runId"].as_str(), sees.then_some(work), "{key}");
+        assert_eq!(get(&here, &key, "/api/runs").await.json()["total"], 0, "{key}");
+        for path in [format!("/api/runs/{work}"), format!("/api/runs/{work}/events?limit=1")] {
+            assert_eq!(get(&here, &key, &path).await.status, if sees { 200 } else { 404 }, "{key}: {path}");
+        }
+    }
+    assert_eq!(get(&here, &Side::Own.key(Scope::Read), "/api/runs?kind=turn").await.problem().0, 400);
     let decision = json!({ "decision": "CONTINUE" });
     let refused = post(&here, &Side::Foreign.key(Scope::Review), &path, decision.clone()).await;
     assert_eq!(refused.problem(), (404, "REVIEW_NOT_FOUND".to_owned()));

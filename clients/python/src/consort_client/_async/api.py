@@ -104,6 +104,7 @@ class AsyncApi:
         *,
         status: str | None = None,
         tag: list[str] | None = None,
+        kind: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
     ) -> Runs:
@@ -111,7 +112,7 @@ class AsyncApi:
         answer: Runs = await self._send(
             "GET",
             "/api/runs",
-            query={"status": status, "tag": tag, "limit": limit, "offset": offset},
+            query={"status": status, "tag": tag, "kind": kind, "limit": limit, "offset": offset},
         )
         return answer
 

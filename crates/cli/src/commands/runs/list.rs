@@ -18,12 +18,23 @@ pub(crate) struct Args {
     /// Only runs with this label; may be repeated, all must match
     #[arg(long, value_name = "NAME[=VALUE]")]
     tag: Vec<String>,
+    /// The runs of this ensemble, or work for others
+    #[arg(long, value_enum, default_value_t)]
+    kind: Kind,
     /// Runs to list at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: Option<u16>,
     /// Runs to pass over first
     #[arg(long, value_name = "N")]
     offset: Option<u64>,
+}
+
+/// Whose work runs are.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Kind {
+    #[default]
+    Run,
+    Peer,
 }
 
 /// The status of a run.
@@ -53,7 +64,11 @@ impl Status {
 impl Args {
     /// Returns the request.
     pub(super) fn call(&self) -> Call {
-        let call = Call::get(&["runs"]).with("status", self.status.map(Status::word));
+        let kind = match self.kind {
+            Kind::Run => None,
+            Kind::Peer => Some("peer"),
+        };
+        let call = Call::get(&["runs"]).with("status", self.status.map(Status::word)).with("kind", kind);
         // Tags are typed with `=` as everywhere else here, and sent with a colon.
         let tags = self.tag.iter().map(|tag| tag.replacen('=', ":", 1));
         let call = tags.fold(call, |call, tag| call.with("tag", Some(tag)));
@@ -163,7 +178,7 @@ mod tests {
                 "tags": { "team": "green", "season": "winter" }, "waitingFor": "review", "currentTask": { "name": task } })
         };
         let answer = json!({ "total": 2, "runs": [run("run-01a1ddf8e15f715ab80c8f3a822a1fe3", "RUNNING", "writer"), run("run-01a1de2d4b4d71f8ada35d1701b0e19c", "COMPLETED", "蜂の巣")] });
-        let args = Args { status: None, tag: Vec::new(), limit: None, offset: None };
+        let args = Args { status: None, tag: Vec::new(), kind: Kind::Run, limit: None, offset: None };
         for (columns, expected) in [(40, FORTY), (80, EIGHTY), (120, WIDE)] {
             let told = args.told(Record(&answer), &Page { now: 1_773_570_600_000, room: Some(columns) });
             assert_eq!(told.out, expected, "{columns} columns");
@@ -201,7 +216,7 @@ run-01a1de2d4b4d71f8ada35d1701b0e19c  completed    1/3  12s ago  1m 04s   1,204 
               "taskCount": 1, "completedTasks": 0, "tags": {}, "totalTokens": 12_345, "error": "no\nluck",
               "costEstimate": { "inputCost": 1.0, "outputCost": 0.5 } },
         ] });
-        let args = Args { status: None, tag: Vec::new(), limit: None, offset: Some(2) };
+        let args = Args { status: None, tag: Vec::new(), kind: Kind::Run, limit: None, offset: Some(2) };
         let page = Page { now: 1_773_570_600_000, room: None };
         let told = args.told(Record(&answer), &page);
         let expected = "\
