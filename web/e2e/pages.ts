@@ -71,6 +71,11 @@ export const SCRIPT: Script = {
     '[call build_workflow {"objective":"Plan the honey harvest"}] [say I planned three tasks. ' +
     '**Weigh the supers** and **check the moisture** run side by side; the last one decides.]',
   'Plan the honey harvest': `[call finish_subtask ${HARVEST}]`,
+  'Read the forecast': '[say {"wind": 12, "storm": false}]',
+  'Inspect the hive': '[words 160]',
+  'Draft the plan': '[words 240]',
+  'Judge the plan': '[say {"good": false, "why": "Nobody looks after the roof on Sunday."}]',
+  'Send the plan': '[say Sent to eleven keepers.]',
   'Choose the cover':
     '[call human_input {"question":"Which colour should the cover have?","options":["Amber","Black"]}]',
 };
@@ -140,6 +145,7 @@ tags = { team = "desk" }
       { name: 'summarise', description: 'Summarise them' },
     ],
   });
+  const branched = await server.finish(season());
   const live = await server.submit(investigation());
   await server.submit({
     tags: { team: 'desk' },
@@ -197,6 +203,9 @@ tags = { team = "desk" }
       { name: 'run-structured', path: `${run(finished, 'conversation')}?turn=4`, ready: 'Karl von Frisch' },
       { name: 'run-outputs', path: run(finished, 'outputs'), ready: 'Rendered' },
       { name: 'run-events', path: `${run(finished, 'events')}?event=3`, ready: 'task_started' },
+      { name: 'run-branches-graph', path: run(branched, 'graph'), ready: 'send' },
+      { name: 'run-branches-task', path: `${run(branched, 'graph')}?task=5`, ready: 'Rounds' },
+      { name: 'run-branches-timeline', path: run(branched, 'timeline'), ready: 'send' },
       { name: 'run-failed', path: run(failed, 'graph'), ready: 'summarise' },
       { name: 'run-review', path: `${run(reviewed, 'graph')}?review=${reviewed}-review-0`, ready: 'Approve' },
       { name: 'reviews', path: `/reviews/${reviewed}-review-0`, ready: 'Approve' },
@@ -245,6 +254,32 @@ function article(): object {
         description: 'List the facts',
         context: ['$article'],
         outputSchema: { type: 'object', required: ['title'] },
+      },
+    ],
+  };
+}
+
+/** A branch, items, and a loop of five rounds. */
+function season(): object {
+  const verdict = { type: 'object', required: ['good'] };
+  return {
+    tags: { team: 'apiary' },
+    inputs: { hives: ['north wall', 'orchard', 'roof'] },
+    tasks: [
+      { name: 'forecast', description: 'Read the forecast', outputSchema: { type: 'object', required: ['storm'] } },
+      { name: 'warn', description: 'Warn the keepers', when: 'outputs.forecast.storm' },
+      { name: 'inspect', description: 'Inspect the hive {item}', forEach: 'inputs.hives', context: ['$forecast'] },
+      { name: 'draft', description: 'Draft the plan', context: ['$inspect', '$judge'] },
+      { name: 'judge', description: 'Judge the plan', context: ['$draft'], outputSchema: verdict },
+      { name: 'send', description: 'Send the plan', context: ['$warn', '$draft'] },
+    ],
+    groups: [
+      {
+        name: 'plan',
+        tasks: ['draft', 'judge'],
+        repeatUntil: 'outputs.judge.good',
+        maxRounds: 5,
+        onMaxRounds: 'accept',
       },
     ],
   };

@@ -1,4 +1,5 @@
-// `make screenshots`: every page, light and dark, wide and narrow, into docs/screenshots.
+// `make screenshots`: every page, light and dark, wide and narrow, into docs/screenshots; with CONSORT_PAGES those whose
+// names this expression matches.
 
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -8,6 +9,7 @@ import { fakeModel } from './model';
 import { SCRIPT, stage } from './pages';
 
 const FOLDER = resolve(import.meta.dirname, '../../docs/screenshots');
+const WANTED = new RegExp(process.env['CONSORT_PAGES'] ?? '');
 
 it('draws every page', async () => {
   mkdirSync(FOLDER, { recursive: true });
@@ -19,7 +21,7 @@ it('draws every page', async () => {
       [390, 844],
     ] as const) {
       const { page, context } = await open(browser, { scheme, width, height });
-      for (const { name, path, ready } of pages) {
+      for (const { name, path, ready } of pages.filter((each) => WANTED.test(each.name))) {
         await page.goto(server.url + path);
         await page.getByText(ready).first().waitFor({ state: 'attached' });
         // Long enough for what is loaded after the page, such as charts.
