@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use consort_core::catalog::{EffectClass, ModelInfo};
+use consort_core::catalog::{EffectClass, ModelInfo, SavedWorkflows};
 use consort_core::compile::{Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
 use consort_core::event::Event;
 use consort_core::message::{Failure, FailureKind};
 use consort_core::own_tool::OwnTool;
+use consort_core::workflow::Document;
 use consort_log::{Append, Compact, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Model, ModelCatalog};
 use consort_runtime::effects::Seams;
@@ -19,7 +20,7 @@ use consort_runtime::ring::Frame;
 use consort_tools::{ScriptedTool, Tool, Toolbox};
 use futures::StreamExt;
 use futures::future::{BoxFuture, pending, ready};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
 /// The maximum time a tool that must not be dropped may take after a stop.
@@ -74,10 +75,18 @@ pub(crate) fn engine(log: Arc<dyn Log>, models: ModelCatalog, tools: Toolbox) ->
     Engine::new(Seams { cancel_grace: GRACE, ..Seams::new(log, models, tools) })
 }
 
+/// Returns the saved workflow `errand`: something is paid, and a receipt is written.
+fn errand() -> Document {
+    let pay = json!({ "name": "pay", "description": "Pay for {what}", "tools": ["pay"] });
+    let write = json!({ "name": "receipt", "description": "Write a receipt", "context": ["$pay"] });
+    serde_json::from_value(json!({ "name": "errand", "tasks": [pay, write] })).unwrap()
+}
+
 /// Returns the ensemble as this engine would run it.
 pub(crate) fn compiled(engine: &Engine, ensemble: &Ensemble, request: Request) -> Compiled {
     let mut catalog = engine.seams().catalog();
     catalog.tools.push(Arc::new(OwnTool::HumanInput.info()));
+    catalog.workflows = SavedWorkflows::Known([("errand".to_owned(), Arc::new(errand()))].into());
     compile(ensemble, request, &catalog).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use consort_core::branch::OnMaxRounds;
 use consort_core::decide::Command;
-use consort_core::draft::{Draft, Each, Ensemble, Group};
+use consort_core::draft::{Draft, Each, Ensemble, Group, Nested};
 use consort_core::event::{CancelMode, Decision};
 use consort_core::fork::Keep;
 use consort_core::message::FailureKind;
@@ -27,6 +27,8 @@ pub(super) const BRANCHES: &Table = &[
     ("a loop out of rounds, taken as it is", || repeated(2, OnMaxRounds::Accept)),
     ("a group for each item", fanned),
     ("a group that is skipped", skipped),
+    ("a saved workflow as a part", part),
+    ("a saved workflow for each item", parts),
 ];
 
 fn paying(model: ScriptedModel, turn: &str, answer: &str) -> ScriptedModel {
@@ -135,6 +137,26 @@ fn fanned() -> Scenario {
     let each = Each { list: Some("['Rome', 'Oslo']".to_owned()), ..Each::default() };
     scenario.ensemble.groups = vec![Group { each, when: Some("true".to_owned()), ..group("trip", &["visit", "rate"]) }];
     scenario
+}
+
+/// Returns a task that a saved workflow does.
+fn errand(name: &str, what: &str) -> Draft {
+    let nested = Nested { workflow: "errand".to_owned(), inputs: [("what".to_owned(), what.into())].into() };
+    Draft { name: Some(name.to_owned()), nested: Some(nested), ..Draft::default() }
+}
+
+fn part() -> Scenario {
+    let tasks = vec![errand("tea", "tea"), after(&["tea"], task("sum", &[]))];
+    let model = paying(ScriptedModel::new(), "1", "paid").says("2.0", "receipt").says("3.0", "done");
+    parallel(Scenario::new(tasks, model, &["sum: done", "tea/pay: paid", "tea/receipt: receipt"]))
+}
+
+fn parts() -> Scenario {
+    let tasks = vec![each("['tea', 'milk']", errand("buy", "{item}")), after(&["buy"], task("sum", &[]))];
+    let model = ["1i0", "1i1"].into_iter().fold(ScriptedModel::new(), |model, turn| paying(model, turn, "paid"));
+    let model = model.says("2i0.0", "one").says("2i1.0", "two").says("3.0", "done");
+    let outputs = [r#"buy/pay: ["paid","paid"]"#, r#"buy/receipt: ["one","two"]"#, "sum: done"];
+    parallel(Scenario::new(tasks, model, &outputs)).shows("expression_evaluated")
 }
 
 fn skipped() -> Scenario {
