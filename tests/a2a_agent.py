@@ -29,8 +29,10 @@ class Shouting(AgentExecutor):
     def __init__(self):
         self.waits = threading.Event()
         self.cancelled = threading.Event()
+        self.asked = 0
 
     async def execute(self, context, event_queue):
+        self.asked += 1
         started = Task(id=context.task_id, context_id=context.context_id)
         started.status.CopyFrom(TaskStatus(state=TaskState.TASK_STATE_SUBMITTED))
         started.history.append(context.message)
@@ -40,7 +42,7 @@ class Shouting(AgentExecutor):
         said = context.get_user_input()
         if said == "wait":
             self.waits.set()
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         await updater.add_artifact(parts=[Part(text=said.upper() + "!")], name="shout", last_chunk=True)
         await updater.complete()
 

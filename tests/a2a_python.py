@@ -249,6 +249,19 @@ async def told(http, url, is_there):
     return answer
 
 
+async def killed_while_it_is_asked(served, http, agent, request):
+    """`consort` is killed while the agent works: it does not ask again, and the run says that the outcome is unknown."""
+    agent.executor.waits.clear()
+    run = (await http.post("/api/runs", json=request)).json()["runId"]
+    assert await asyncio.to_thread(agent.executor.waits.wait, 120), "the agent was not asked"
+    asked = agent.executor.asked
+    served.kill()
+    served.start()
+    await told(http, f"/api/runs/{run}", lambda detail: detail["status"] == "COMPLETED")
+    events = (await http.get(f"/api/runs/{run}/events")).text
+    assert "outcome unknown" in events and agent.executor.asked == asked, (agent.executor.asked, events)
+
+
 async def an_agent(model, binding, streaming):
     """`consort` asks the agent: by hand, in a run, and in one that is cancelled."""
     agent = Agent(binding, streaming)
@@ -273,6 +286,7 @@ async def an_agent(model, binding, streaming):
         await http.post(f"/api/runs/{run}/cancel", json={"mode": "now"})
         await told(http, f"/api/runs/{run}", lambda detail: detail["status"] == "CANCELLED")
         assert await asyncio.to_thread(agent.executor.cancelled.wait, 120), "the agent was not told"
+        await killed_while_it_is_asked(served, http, agent, task("wait"))
     finally:
         await http.aclose()
         served.close()

@@ -36,7 +36,7 @@ class Editor(acp.Client):
         self.asked.append((options, tool_call))
         if self.choice is None:
             self.waits.set()
-            await asyncio.sleep(30)
+            await asyncio.sleep(3600)
         if self.choice == "cancelled":
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=self.choice))
@@ -141,7 +141,7 @@ async def killed_in_the_middle(served, model):
         served.kill()
         served.start()
         model.go_on("kill")
-        assert (await asyncio.wait_for(prompt, 60)).stop_reason == "end_turn"
+        assert (await asyncio.wait_for(prompt, 120)).stop_reason == "end_turn"
         assert "wörd40" in editor.said(), editor.said()
 
 
@@ -180,7 +180,7 @@ def main():
     model = FakeModel()
     served = Served(with_fake_model(model, ASKING))
     try:
-        asyncio.run(asyncio.wait_for(everything(served, model), 300))
+        asyncio.run(asyncio.wait_for(everything(served, model), 900))
         acpx(served)
     finally:
         served.close()

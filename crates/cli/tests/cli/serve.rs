@@ -12,6 +12,8 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::binary::{interrupt, run, signal, start};
+use crate::outside::Outside;
+use crate::served::Served;
 use crate::slow_model::SlowModel;
 use crate::terminal::{pair, side};
 
@@ -411,4 +413,36 @@ fn a_run_in_this_process_tells_the_collector_too_and_a_collector_that_is_away_is
     let (code, _answer, said) = run(folder.path(), &["run"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("telemetry.headers.x-key: must be one line without control characters"), "{said}");
+}
+
+/// Returns what a collector is told until a span of this name is among it.
+fn told_until(collector: &Outside, name: &str) -> String {
+    let mut told = String::new();
+    while !told.contains(&format!(r#""name":"{name}"#)) {
+        told.push_str(&collector.next());
+    }
+    told
+}
+
+#[test]
+fn the_trace_of_a_run_goes_on_when_its_server_was_killed() {
+    let taken = |_: &str| "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}".to_owned();
+    let collector = Outside::start(taken);
+    let telemetry = format!("otlp_endpoint = 'http://127.0.0.1:{}'\nprotocol = 'http/json'\n", collector.port);
+    let model = "[models.main]\nprovider = 'demo'\nmodel = 'demo-1'\n[ensemble]\nname = 'e'\n";
+    let task = "[[ensemble.task]]\ndescription = 'Think'\nreview = 'required'\n";
+    let mut server = Served::start(Some(&format!("[telemetry]\n{telemetry}{model}{task}")));
+    let runner = server.begin(&["run"]);
+    let before = told_until(&collector, "chat demo-1");
+    let run = server.newest();
+    server.kill();
+    server.restart();
+    let review = server.json(&["reviews", "list"])["reviews"][0]["reviewId"].as_str().unwrap().to_owned();
+    server.said(&["reviews", "decide", &review, "approve"]);
+    let after = told_until(&collector, "invoke_workflow e");
+    assert_eq!(runner.wait_with_output().unwrap().status.code(), Some(0));
+    // The number of the trace is the run's, and what was told before is not told again.
+    let trace = format!(r#""traceId":"{}""#, run.strip_prefix("run-").unwrap());
+    assert!(before.contains(&trace) && after.contains(&trace), "{run}: {before}\n{after}");
+    assert!(!after.contains("chat demo-1"), "{after}");
 }

@@ -1,4 +1,5 @@
-//! The page about security is true: each threat that it lists names a test that tries it, and each of these exists.
+//! The pages about security and about surfaces are true: each threat and each surface that they list names tests, and
+//! each of these exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,6 +11,8 @@ const COLUMN: &str = "tried by";
 const THE_SAME: &str = "the same, ";
 /// The fewest threats that the page can list; fewer were not found.
 const THREATS_MIN: usize = 60;
+/// The fewest surfaces that the other page can list.
+const SURFACES_MIN: usize = 15;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -20,10 +23,16 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
             sources(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") {
+        } else if path.extension().is_some_and(|end| end == "rs" || end == "py") {
             found.push(path);
         }
     }
+}
+
+/// Returns the names of the functions of a program in Python.
+fn functions(text: &str) -> impl Iterator<Item = String> {
+    let begun = text.lines().map(str::trim).map(|line| line.strip_prefix("async ").unwrap_or(line));
+    begun.filter_map(|line| Some(line.strip_prefix("def ")?.split_once('(')?.0.to_owned()))
 }
 
 /// Returns the names of the test functions of a file.
@@ -42,21 +51,49 @@ fn tests(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// Returns the rows of the tables with a column of tests: the threat, and that column.
-fn threats(page: &str) -> Vec<(String, String)> {
+/// Returns the rows of the tables with a column of this name: the first cell, and those from that column on.
+fn rows(page: &str, name: &str) -> Vec<(String, Vec<String>)> {
     let mut rows = Vec::new();
     let mut column = None;
     for line in page.lines() {
         let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
         if !line.starts_with('|') {
             column = None;
-        } else if let Some(place) = cells.iter().position(|cell| *cell == COLUMN) {
+        } else if let Some(place) = cells.iter().position(|cell| *cell == name) {
             column = Some(place);
         } else if let Some(place) = column.filter(|_| !line.starts_with("|---")) {
-            rows.push((cells[0].to_owned(), cells.get(place).copied().unwrap_or_default().to_owned()));
+            rows.push((cells[0].to_owned(), cells.into_iter().skip(place).map(str::to_owned).collect()));
         }
     }
     rows
+}
+
+/// Returns the names of all tests, those in Python among them.
+fn known() -> BTreeSet<String> {
+    let mut files = Vec::new();
+    for folder in ["crates", "tests", "bench", "clients/python/tests"] {
+        sources(&root().join(folder), &mut files);
+    }
+    let mut known = BTreeSet::new();
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        if path.extension().is_some_and(|end| end == "py") {
+            known.extend(functions(&text));
+        } else {
+            known.extend(tests(&text));
+        }
+    }
+    known
+}
+
+/// Checks that every test and every file that a cell names exists.
+fn assert_tried(what: &str, cell: &str, known: &BTreeSet<String>) {
+    for name in quoted(cell).filter(|name| !name.contains(['.', '/'])) {
+        assert!(known.contains(name), "{what}: there is no test {name}");
+    }
+    for file in quoted(cell).filter(|name| name.contains('/')) {
+        assert!(root().join(file).exists(), "{what}: there is no file {file}");
+    }
 }
 
 /// Returns the words in backticks.
@@ -66,20 +103,28 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_threat_is_tried_by_tests_that_exist() {
-    let mut files = Vec::new();
-    for folder in ["crates", "tests", "bench"] {
-        sources(&root().join(folder), &mut files);
-    }
-    let known: BTreeSet<String> = files.iter().flat_map(|path| tests(&fs::read_to_string(path).unwrap())).collect();
-    let threats = threats(&fs::read_to_string(root().join("docs/security.md")).unwrap());
+    let known = known();
+    let threats = rows(&fs::read_to_string(root().join("docs/security.md")).unwrap(), COLUMN);
     assert!(threats.len() >= THREATS_MIN, "{} threats", threats.len());
-    for (threat, tried) in threats {
-        assert!(quoted(&tried).next().is_some() || tried.starts_with(THE_SAME), "{threat}: nothing tries it");
-        for name in quoted(&tried).filter(|name| !name.contains('.')) {
-            assert!(known.contains(name), "{threat}: there is no test {name}");
+    for (threat, cells) in threats {
+        let tried = cells.first().unwrap();
+        assert!(quoted(tried).next().is_some() || tried.starts_with(THE_SAME), "{threat}: nothing tries it");
+        assert_tried(&threat, tried, &known);
+    }
+}
+
+#[test]
+fn every_surface_is_tried_with_a_client_across_a_kill_and_with_what_is_wrong() {
+    let known = known();
+    let surfaces = rows(&fs::read_to_string(root().join("docs/surfaces.md")).unwrap(), "with a client");
+    assert!(surfaces.len() >= SURFACES_MIN, "{} surfaces", surfaces.len());
+    for (surface, cells) in surfaces {
+        assert_eq!(cells.len(), 3, "{surface}: {cells:?}");
+        for cell in cells {
+            assert!(quoted(&cell).next().is_some(), "{surface}: nothing tries it");
+            assert_tried(&surface, &cell, &known);
         }
-        for file in quoted(&tried).filter(|name| name.contains('/')) {
-            assert!(root().join(file).exists(), "{threat}: there is no file {file}");
-        }
+        let page = surface.split_once("](").unwrap().1.split([')', '#']).next().unwrap();
+        assert!(root().join("docs").join(page).exists(), "{surface}: there is no page {page}");
     }
 }
