@@ -14,6 +14,8 @@ use tokio::sync::watch;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::ports;
+
 const RUNS: usize = 200;
 const KILLS: u64 = 3;
 /// The delay before a client tries again to connect.
@@ -188,9 +190,10 @@ async fn two_hundred_clients_come_and_go_through_three_kills_and_miss_nothing() 
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("consort.toml"), CONFIG).unwrap();
-    let mut server = Server::start(folder.path(), "0");
+    // Not any port: one that nobody else is given while the server is down.
+    let port = ports::free().to_string();
+    let mut server = Server::start(folder.path(), &port);
     let address: Arc<str> = server.address.as_str().into();
-    let port = address.rsplit(':').next().unwrap().to_owned();
     let (seen, mut progress) = watch::channel(0);
     let mut clients = tokio::task::JoinSet::new();
     for n in 0..RUNS {
