@@ -4,6 +4,7 @@ import type { ModelInfo } from '../../api/types';
 import { count } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page, WideCard } from '../../ui/Page';
+import columns from '../../ui/Table.module.css';
 import css from './Catalog.module.css';
 import { number, t } from '../../words/t';
 import { Said } from '../../words/Said';
@@ -29,7 +30,7 @@ export default function Models() {
       ) : null}
       {data && data.models.length > 0 ? (
         <WideCard name={t('Models')}>
-          <table className={css.table}>
+          <table className={`${columns.table} ${css.table}`}>
             <thead>
               <tr>
                 <th scope="col">{t('Alias')}</th>

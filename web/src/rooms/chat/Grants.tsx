@@ -1,8 +1,9 @@
-import { ActionIcon, Popover } from '@mantine/core';
-import { IconShieldCheck, IconX } from '@tabler/icons-react';
+import { Popover } from '@mantine/core';
+import { IconShieldCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { get, remove } from '../../api/client';
 import type { Answer } from '../../api/types';
+import { ForgetButton } from '../../ui/ForgetButton';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import css from './Chat.module.css';
@@ -59,16 +60,7 @@ function Row({ thread, grant: { id, tool, host, grantedAt } }: { thread: string;
           <Said of="allowed {ago}" ago={<Ago at={grantedAt} />} />
         </small>
       </div>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size={24}
-        aria-label={t('Take back: {what}', { what })}
-        loading={withdraw.isPending}
-        onClick={() => withdraw.mutate()}
-      >
-        <IconX size={15} />
-      </ActionIcon>
+      <ForgetButton label={t('Take back: {what}', { what })} action={withdraw} />
     </li>
   );
 }

@@ -16,8 +16,8 @@ import { useFollowing } from '../../ui/useFollowing';
 import css from './Chat.module.css';
 import { attach, chosen, draftName } from './attachments';
 import { Composer, COMPOSER, MODES } from './Composer';
+import { FollowedLog } from './FollowedLog';
 import { Grants } from './Grants';
-import { JumpToLatest } from './JumpToLatest';
 import { useMessage } from './settings';
 import type { TurnDeeds } from './TurnActions';
 import { useSendMessage } from './useSendMessage';
@@ -67,11 +67,11 @@ export function OneThread({ id }: { id: string }) {
   const { state, problem } = useThread(id);
   const turns = state?.turns ?? NO_TURNS;
   const [queued, addQueued] = useQueued(turns);
-  const { box, inner, scrolled, isFollowing, follow } = useFollowing();
+  const following = useFollowing();
   const send = useSendMessage(async ({ message, attached }) => {
     const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
     addQueued({ turnId, content: message.content, attached });
-    follow();
+    following.follow();
   });
   const messageOf = useMessage();
   const again = useAction(t('Asking again'), ({ message, attachments = [] }: Turn) =>
@@ -114,30 +114,19 @@ export function OneThread({ id }: { id: string }) {
         {t('All conversations')}
       </Link>
       <Grants thread={id} />
-      <div
-        className={css.talk}
-        ref={box}
-        onScroll={scrolled}
-        tabIndex={0}
-        role="log"
-        aria-label={t('Conversation')}
-        aria-live="off"
-      >
-        <div className={css.inner} ref={inner}>
-          {state ? null : <Skeleton height={120} />}
-          <Turns turns={turns} queued={queued} step={SHOWN}>
-            {(turn) => (
-              <TurnView
-                key={turn.id}
-                turn={turn}
-                deeds={deeds}
-                continueTurn={turn === turns.at(-1) ? () => continueTurn.mutate() : undefined}
-              />
-            )}
-          </Turns>
-        </div>
-        <JumpToLatest isFollowing={isFollowing} follow={follow} />
-      </div>
+      <FollowedLog following={following} look={{ box: css.talk, inner: css.inner }}>
+        {state ? null : <Skeleton height={120} />}
+        <Turns turns={turns} queued={queued} step={SHOWN}>
+          {(turn) => (
+            <TurnView
+              key={turn.id}
+              turn={turn}
+              deeds={deeds}
+              continueTurn={turn === turns.at(-1) ? () => continueTurn.mutate() : undefined}
+            />
+          )}
+        </Turns>
+      </FollowedLog>
       <Composer
         isRunning={running !== undefined}
         isSending={send.isPending}

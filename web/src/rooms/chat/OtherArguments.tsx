@@ -1,10 +1,11 @@
-import { Button, Textarea } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type KeyboardEvent, useState } from 'react';
 import { post } from '../../api/client';
 import type { Approval } from '../../chat/frame';
 import { ActButton } from '../../ui/Act';
 import { parsed } from '../../ui/Json';
+import { JsonField } from '../../ui/JsonField';
 import { ProblemNote } from '../../ui/Note';
 import css from './Chat.module.css';
 import { t } from '../../words/t';
@@ -24,18 +25,13 @@ export function OtherArguments({ approval, back }: { approval: Approval; back: (
   };
   return (
     <>
-      <Textarea
+      <JsonField
         label={t('Arguments')}
         description={t('As JSON. The model is told what you changed.')}
-        autosize
-        minRows={3}
-        maxRows={16}
         autoFocus
-        spellCheck={false}
-        classNames={{ input: css.json ?? '' }}
         value={text}
         error={isObject ? undefined : t('This is no JSON object')}
-        onChange={(event) => setText(event.currentTarget.value)}
+        set={setText}
         onKeyDown={typed}
       />
       {allow.error ? <ProblemNote what={t('The call was not allowed')} error={allow.error} /> : null}

@@ -6,6 +6,7 @@ import type { Answer } from '../../api/types';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page, WideCard } from '../../ui/Page';
 import { Countdown } from '../../ui/Time';
+import columns from '../../ui/Table.module.css';
 import css from '../catalog/Catalog.module.css';
 import { Said } from '../../words/Said';
 import { t } from '../../words/t';
@@ -38,7 +39,7 @@ export default function Cluster() {
       {error ? <ProblemNote what={t('The nodes could not be listed')} error={error} /> : null}
       {data ? (
         <WideCard name={t('Nodes')}>
-          <table className={css.table}>
+          <table className={`${columns.table} ${css.table}`}>
             <thead>
               <tr>
                 <th scope="col">{t('Node')}</th>

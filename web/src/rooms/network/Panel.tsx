@@ -3,6 +3,7 @@ import { progressText } from '../../run/words';
 import shared from '../../ui/Canvas.module.css';
 import { clock } from '../../ui/format';
 import { Ago, Duration } from '../../ui/Time';
+import panel from '../../ui/Panel.module.css';
 import { CapabilityCard } from './CapabilityCard';
 import { type Ensemble, isAway, nodeId, usable, tags } from './ensembles';
 import css from './Network.module.css';
@@ -14,15 +15,15 @@ import { Said } from '../../words/Said';
 export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: () => void }) {
   const { presence, capabilities } = ensemble;
   return (
-    <aside className={css.panel} aria-label={t('Ensemble {name}', { name: ensemble.name })}>
-      <div className={css.head}>
+    <aside className={panel.panel} aria-label={t('Ensemble {name}', { name: ensemble.name })}>
+      <div className={panel.head}>
         <h2>{ensemble.name || t('This server')}</h2>
         <span className={`${shared.tone} ${css.pill}`} data-tone={PRESENCES[presence].tone}>
           {PRESENCES[presence].word}
         </span>
         <CloseButton aria-label={t('Close the ensemble')} onClick={close} />
       </div>
-      <dl className={css.facts}>
+      <dl className={panel.facts}>
         {ensemble.alias ? (
           <>
             <dt>{t('Announces itself as')}</dt>
@@ -69,7 +70,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         ) : null}
       </dl>
       {ensemble.requests.length > 0 ? (
-        <section className={css.section}>
+        <section className={panel.section}>
           <h3>{t('At work for this ensemble')}</h3>
           {ensemble.requests.map((request) => (
             <p key={request.requestId} className={css.request}>
@@ -78,7 +79,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
           ))}
         </section>
       ) : null}
-      <section className={css.section}>
+      <section className={panel.section}>
         <h3>{isAway(ensemble) ? t('What it shared') : t('What it shares')}</h3>
         {capabilities.length === 0 ? (
           <p className={css.quiet}>{isAway(ensemble) ? t('Nothing that is known.') : t('Nothing.')}</p>
@@ -105,8 +106,8 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
     .filter(({ presence }) => presence === 'gone')
     .toSorted((one, other) => (other.goneAt ?? '').localeCompare(one.goneAt ?? ''));
   return (
-    <aside className={css.panel} aria-label={t('What is shared')}>
-      <div className={css.head}>
+    <aside className={panel.panel} aria-label={t('What is shared')}>
+      <div className={panel.head}>
         <h2>{t('On the network')}</h2>
       </div>
       {tags(all).length > 0 ? (
@@ -123,7 +124,7 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
           ))}
         </div>
       ) : null}
-      <section className={css.section}>
+      <section className={panel.section}>
         <h3>{tag === null ? t('Can be used from here') : t('Can be used from here, tagged {tag}', { tag })}</h3>
         {found.length === 0 ? (
           <p className={css.quiet}>
@@ -135,7 +136,7 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
         ))}
       </section>
       {gone.length > 0 ? (
-        <section className={css.section}>
+        <section className={panel.section}>
           <h3>{t('Went away')}</h3>
           {gone.map(({ name, goneAt, capabilities }) => (
             <button key={name} type="button" className={css.gone} onClick={() => choose(nodeId(name))}>

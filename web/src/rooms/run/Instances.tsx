@@ -4,6 +4,7 @@ import { instanceName } from '../../run/words';
 import { count } from '../../ui/format';
 import { StatusIcon } from '../../ui/Status';
 import { TaskDuration } from '../../ui/TaskDuration';
+import panel from '../../ui/Panel.module.css';
 import css from './TaskPanel.module.css';
 import { t } from '../../words/t';
 
@@ -38,7 +39,7 @@ export function Instances({ runId, task: { instances } }: { runId: string; task:
   if (!instances || instances.length === 0) return null;
   const title = instances.some(({ round }) => round !== undefined) ? t('Rounds') : t('Items');
   return (
-    <div className={css.section}>
+    <div className={panel.section}>
       <h3>{title}</h3>
       <ul className={css.instances} aria-label={title}>
         {instances.map((instance) => (

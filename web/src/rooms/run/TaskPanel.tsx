@@ -13,6 +13,7 @@ import { Json } from '../../ui/Json';
 import { Markdown } from '../../ui/Markdown';
 import { StatusPill } from '../../ui/Status';
 import { TaskDuration } from '../../ui/TaskDuration';
+import panel from '../../ui/Panel.module.css';
 import { Inject } from './Dialogs';
 import { BranchFacts, Instances } from './Instances';
 import css from './TaskPanel.module.css';
@@ -28,8 +29,8 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
     .filter(Boolean)
     .join(', ');
   return (
-    <aside className={css.panel} aria-label={t('Task {name}', { name: task.name })}>
-      <div className={css.head}>
+    <aside className={panel.panel} aria-label={t('Task {name}', { name: task.name })}>
+      <div className={panel.head}>
         <h2>{task.name}</h2>
         <StatusPill status={task.status} />
         <CloseButton aria-label={t('Close the task')} onClick={close} />
@@ -56,7 +57,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         )}
       </Group>
       {task.description ? <p className={css.text}>{task.description}</p> : null}
-      <dl className={css.facts}>
+      <dl className={panel.facts}>
         <dt>{t('Agent')}</dt>
         <dd>{task.role}</dd>
         {conversation && !isOver(task.status) ? (
@@ -80,7 +81,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
           </>
         ) : null}
         <dt>{t('Tokens')}</dt>
-        <dd>{task.tokens < 0 ? 'unknown' : count(task.tokens)}</dd>
+        <dd>{task.tokens < 0 ? t('unknown') : count(task.tokens)}</dd>
         {conversation?.costUsd === undefined ? null : (
           <>
             <dt>{t('Cost')}</dt>
@@ -105,19 +106,19 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
       </dl>
       <Instances runId={run.runId} task={task} />
       {task.error ? (
-        <div className={css.section}>
+        <div className={panel.section}>
           <h3>{t('Why it ended')}</h3>
           <p className={css.error}>{task.error}</p>
         </div>
       ) : null}
       {task.partial ? (
-        <div className={css.section}>
+        <div className={panel.section}>
           <h3>{t('Partial output')}</h3>
           <Markdown text={task.partial} />
         </div>
       ) : null}
       {task.output === undefined ? null : (
-        <div className={css.section}>
+        <div className={panel.section}>
           <h3>{task.isCut ? t('Output, cut at the output limit') : t('Output')}</h3>
           <div className={css.output} tabIndex={0} role="region" aria-label={t('Output')}>
             <HeadingLevel value={4}>

@@ -4,6 +4,7 @@ import { count, duration, money, shortId, tagText } from '../../ui/format';
 import { runName } from '../../ui/runName';
 import { shownStatus, StatusPill, statusTone } from '../../ui/Status';
 import { Ago, Duration } from '../../ui/Time';
+import columns from '../../ui/Table.module.css';
 import { Doing } from './Doing';
 import css from './Runs.module.css';
 import { t } from '../../words/t';
@@ -23,7 +24,7 @@ interface RunTableProps {
 export function RunTable({ runs, selection }: RunTableProps) {
   const isAll = selection !== undefined && runs.every(({ runId }) => selection.ids.has(runId));
   return (
-    <table className={css.table}>
+    <table className={`${columns.table} ${css.table}`}>
       <thead>
         <tr>
           <th scope="col">

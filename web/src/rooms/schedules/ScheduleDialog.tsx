@@ -1,9 +1,10 @@
-import { Group, Modal, SegmentedControl, Select, Stack, Textarea, TextInput } from '@mantine/core';
+import { Group, Modal, SegmentedControl, Select, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { get, patch, post } from '../../api/client';
 import type { Answer } from '../../api/types';
 import { ActButton } from '../../ui/Act';
+import { JsonField } from '../../ui/JsonField';
 import { ProblemNote } from '../../ui/Note';
 import { type Draft, draftOf, inputsOf, requestOf } from './form';
 import { pathOf, type Schedule } from './Row';
@@ -146,16 +147,13 @@ function Work({ draft, set }: PartProps) {
         allowDeselect={false}
         onChange={(workflow) => set({ workflow: workflow ?? '' })}
       />
-      <Textarea
+      <JsonField
         label={t('Inputs')}
         description={t('As JSON; it may stay empty')}
         placeholder={'{"topic": "bees"}'}
-        autosize
-        minRows={2}
-        maxRows={10}
         value={draft.inputs}
         error={inputsOf(draft.inputs) === undefined ? t('This is no JSON object') : undefined}
-        onChange={(event) => set({ inputs: event.currentTarget.value })}
+        set={(inputs) => set({ inputs })}
       />
     </>
   );

@@ -7,6 +7,7 @@ import type { Answer } from '../../api/types';
 import { tagText } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page, WideCard } from '../../ui/Page';
+import columns from '../../ui/Table.module.css';
 import catalog from '../catalog/Catalog.module.css';
 import { Deliveries } from './Deliveries';
 import css from './Webhooks.module.css';
@@ -57,7 +58,7 @@ export default function Webhooks() {
       ) : null}
       {webhooks.length > 0 ? (
         <WideCard name={t('Webhooks')}>
-          <table className={catalog.table}>
+          <table className={`${columns.table} ${catalog.table}`}>
             <thead>
               <tr>
                 <th scope="col">{t('Webhook')}</th>

@@ -9,7 +9,7 @@ import { ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
 import { useFollowing } from '../../ui/useFollowing';
 import { Composer } from '../chat/Composer';
-import { JumpToLatest } from '../chat/JumpToLatest';
+import { FollowedLog } from '../chat/FollowedLog';
 import { useSendMessage } from '../chat/useSendMessage';
 import { Turns, useQueued } from '../chat/Turns';
 import { PutPlan, TurnView } from '../chat/TurnView';
@@ -37,11 +37,11 @@ export function EditorChat() {
   const { id: threadId, state, problem } = thread;
   const turns = state?.turns ?? NO_TURNS;
   const [queued, addQueued] = useQueued(turns);
-  const { box, inner, scrolled, isFollowing, follow } = useFollowing();
+  const following = useFollowing();
   const send = useSendMessage(async ({ message, attached }) => {
     const { turnId } = await thread.send(message);
     addQueued({ turnId, content: message.content, attached });
-    follow();
+    following.follow();
   });
   const suggest = useAction(t('Sending'), (content: string) =>
     send.mutateAsync({ message: { content }, attached: [] }),
@@ -59,41 +59,30 @@ export function EditorChat() {
           </Button>
         </div>
       )}
-      <div
-        className={css.talk}
-        ref={box}
-        onScroll={scrolled}
-        tabIndex={0}
-        role="log"
-        aria-label={t('Conversation')}
-        aria-live="off"
-      >
-        <div className={css.turns} ref={inner}>
-          {problem ? <ProblemNote what={t('The conversation could not be opened')} error={problem} /> : null}
-          {turns.length === 0 && queued.length === 0 && !problem ? (
-            <div className={css.invite}>
-              <h3>{t('Describe what you want')}</h3>
-              <p className={css.hint}>
-                {t('It plans the tasks and draws them here, or changes what is drawn.')}{' '}
-                {t('Nothing is saved until you save, and every change can be undone.')}
-              </p>
-              {examples.map((text) => (
-                <button key={text} type="button" disabled={send.isPending} onClick={() => suggest.mutate(text)}>
-                  {text}
-                </button>
-              ))}
-            </div>
-          ) : null}
-          <Turns turns={turns} queued={queued} step={SHOWN}>
-            {(turn) => (
-              <PutPlan key={turn.id} value={turn.isOver && !isOnCanvas(turn) ? putOnCanvas : undefined}>
-                <TurnView turn={turn} />
-              </PutPlan>
-            )}
-          </Turns>
-        </div>
-        <JumpToLatest isFollowing={isFollowing} follow={follow} />
-      </div>
+      <FollowedLog following={following} look={{ box: css.talk, inner: css.turns }}>
+        {problem ? <ProblemNote what={t('The conversation could not be opened')} error={problem} /> : null}
+        {turns.length === 0 && queued.length === 0 && !problem ? (
+          <div className={css.invite}>
+            <h3>{t('Describe what you want')}</h3>
+            <p className={css.hint}>
+              {t('It plans the tasks and draws them here, or changes what is drawn.')}{' '}
+              {t('Nothing is saved until you save, and every change can be undone.')}
+            </p>
+            {examples.map((text) => (
+              <button key={text} type="button" disabled={send.isPending} onClick={() => suggest.mutate(text)}>
+                {text}
+              </button>
+            ))}
+          </div>
+        ) : null}
+        <Turns turns={turns} queued={queued} step={SHOWN}>
+          {(turn) => (
+            <PutPlan key={turn.id} value={turn.isOver && !isOnCanvas(turn) ? putOnCanvas : undefined}>
+              <TurnView turn={turn} />
+            </PutPlan>
+          )}
+        </Turns>
+      </FollowedLog>
       <Composer
         isRunning={running !== undefined}
         isSending={send.isPending}

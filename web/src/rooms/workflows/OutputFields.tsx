@@ -1,4 +1,5 @@
 import { Select, Textarea, TextInput } from '@mantine/core';
+import { JsonField } from '../../ui/JsonField';
 import type { Fields, Task } from '../../workflow/graph';
 import css from './Editor.module.css';
 import { t } from '../../words/t';
@@ -42,17 +43,13 @@ export function OutputFields({ task, set, wrong }: PartProps) {
         error={wrong('maxIterations')}
         onChange={(event) => set({ maxIterations: event.currentTarget.value.replace(/\D/g, '') })}
       />
-      <Textarea
+      <JsonField
         label={t('Output schema')}
         description={t('A JSON Schema; an answer that does not fit goes back to the model')}
         placeholder={'{ "type": "object" }'}
-        autosize
-        minRows={3}
-        maxRows={14}
-        styles={{ input: { fontFamily: 'var(--mono)', fontSize: 12.5 } }}
         value={task.outputSchema}
         error={wrong('outputSchema')}
-        onChange={(event) => set({ outputSchema: event.currentTarget.value })}
+        set={(outputSchema) => set({ outputSchema })}
       />
     </div>
   );
