@@ -2,6 +2,7 @@ import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Suspense, useMemo } from 'react';
+import { flushSync } from 'react-dom';
 import { createBrowserRouter, RouterProvider } from 'react-router';
 import { Problem } from '../api/client';
 import { key } from '../api/key';
@@ -43,6 +44,11 @@ const router = createBrowserRouter([
   },
 ]);
 
+/** Draws before it returns. */
+const drawNow = (draw: () => unknown): undefined => {
+  flushSync(draw);
+};
+
 export function App() {
   // With a new key everything starts again: streams, queries and what was refused.
   const { value: keyInUse } = useStore(key);
@@ -51,7 +57,7 @@ export function App() {
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <QueryClientProvider client={client}>
         <Notifications position="bottom-right" />
-        <RouterProvider key={keyInUse} router={router} />
+        <RouterProvider key={keyInUse} router={router} flushSync={drawNow} />
       </QueryClientProvider>
     </MantineProvider>
   );

@@ -2,7 +2,7 @@ import { Menu } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { IconDots } from '@tabler/icons-react';
 import { lazy, Suspense } from 'react';
-import { Link, NavLink, Outlet, useLocation, useSearchParams } from 'react-router';
+import { Link, NavLink, Outlet, useLocation } from 'react-router';
 import { HeldBar } from '../rooms/reviews/HeldBar';
 import { Connection } from './Connection';
 import { Identity } from './Identity';
@@ -13,6 +13,7 @@ import { SchemeSwitch } from './SchemeSwitch';
 import { StaleBar } from './StaleBar';
 import { useWaitingTitle } from '../ui/Page';
 import { REVIEW } from '../ui/ReviewButton';
+import { useParamsInAddress } from '../ui/useParamsInAddress';
 import { useCalledBack } from './useCalledBack';
 import { useFeed } from './useFeed';
 import { t } from '../words/t';
@@ -23,7 +24,7 @@ const ReviewDialog = lazy(() => import('../rooms/reviews/ReviewDialog'));
 /** The rail with its entries, and the page. */
 export function Shell() {
   useFeed();
-  const review = useSearchParams()[0].get(REVIEW);
+  const review = useParamsInAddress()[0].get(REVIEW);
   const [isSearching, search] = useDisclosure(false);
   // In every field as well: the palette is how one leaves it.
   useHotkeys([['mod+K', search.toggle]], [], true);

@@ -1,8 +1,9 @@
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconUserCheck } from '@tabler/icons-react';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { useHeld } from '../review/useHeld';
 import { t } from '../words/t';
+import { changedSearch, useParamsInAddress } from './useParamsInAddress';
 
 /** In the address of any page: the review that is open on it. */
 export const REVIEW = 'review';
@@ -13,10 +14,8 @@ export function ReviewButton({
   isQuestion = false,
   ...look
 }: { id: string; isQuestion?: boolean } & Pick<ButtonProps, 'size' | 'variant'>) {
-  const [params] = useSearchParams();
+  const [params] = useParamsInAddress();
   const isHeld = useHeld().held.some(({ review }) => review.reviewId === id);
-  const opened = new URLSearchParams(params);
-  opened.set(REVIEW, id);
   if (isHeld)
     return (
       <Button disabled leftSection={<IconUserCheck size={14} />} {...look}>
@@ -24,7 +23,12 @@ export function ReviewButton({
       </Button>
     );
   return (
-    <Button component={Link} to={{ search: opened.toString() }} leftSection={<IconUserCheck size={14} />} {...look}>
+    <Button
+      component={Link}
+      to={{ search: changedSearch(params, { [REVIEW]: id }) }}
+      leftSection={<IconUserCheck size={14} />}
+      {...look}
+    >
       {isQuestion ? t('Answer it') : t('Review it')}
     </Button>
   );

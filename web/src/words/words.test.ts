@@ -37,8 +37,28 @@ const READ = new Set(
 const nameOf = (node: unknown): string => (isNode(node) && typeof node['name'] === 'string' ? node['name'] : '');
 const hasWords = (text: unknown): boolean => typeof text === 'string' && /[a-z]{2,}/i.test(text);
 
+/** Whether a value ends up on the page, or in an attribute that people read, by whatever choice between values. */
+function isShown(value: Node, above: Node[]): boolean {
+  const [parent, ...rest] = above;
+  switch (parent?.type) {
+    case 'ParenthesizedExpression':
+      return isShown(parent, rest);
+    case 'LogicalExpression':
+      return (parent['right'] === value || parent['operator'] !== '&&') && isShown(parent, rest);
+    case 'ConditionalExpression':
+      return parent['test'] !== value && isShown(parent, rest);
+    case 'JSXExpressionContainer':
+      return rest[0]?.type !== 'JSXAttribute' || READ.has(nameOf(rest[0]['name']));
+    default:
+      return false;
+  }
+}
+
 /** Words that stand in a component as they are. */
 function untranslated([node, above]: [Node, Node[]]): boolean {
+  // An example in braces is written as it is meant.
+  if (node.type === 'Literal')
+    return hasWords(node['value']) && !String(node['value']).startsWith('{') && isShown(node, above);
   const isCode = above.some(
     (each) =>
       each.type === 'JSXElement' &&

@@ -1,13 +1,15 @@
 import { ActionIcon, Button, Modal, Skeleton, Switch } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { IconBrain, IconX } from '@tabler/icons-react';
+import { IconBrain } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { get, remove } from '../../api/client';
 import type { Answer, RememberedFact } from '../../api/types';
+import { ForgetButton } from '../../ui/ForgetButton';
 import { ProblemNote } from '../../ui/Note';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import css from './Memory.module.css';
 import { t } from '../../words/t';
 import { Said } from '../../words/Said';
@@ -23,18 +25,8 @@ export function useRemembers() {
 
 /** Opens the list of what is remembered about the user. It has an address of its own. */
 export function Memory() {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParamsInAddress();
   const [remembers] = useRemembers();
-  const show = (isShown: boolean): void => {
-    setParams(
-      (old) => {
-        if (isShown) old.set(PLACE, '');
-        else old.delete(PLACE);
-        return old;
-      },
-      { replace: true },
-    );
-  };
   return (
     <>
       <ActionIcon
@@ -43,11 +35,15 @@ export function Memory() {
         size={30}
         aria-label={t('What is remembered about you')}
         title={t('What is remembered about you')}
-        onClick={() => show(true)}
+        onClick={() => change({ [PLACE]: '' })}
       >
         <IconBrain size={17} />
       </ActionIcon>
-      <Modal opened={params.has(PLACE)} onClose={() => show(false)} title={t('What is remembered about you')}>
+      <Modal
+        opened={params.has(PLACE)}
+        onClose={() => change({ [PLACE]: undefined })}
+        title={t('What is remembered about you')}
+      >
         <Facts />
       </Modal>
     </>
@@ -104,16 +100,7 @@ function Row({ fact: { id, text, threadId, createdAt } }: { fact: RememberedFact
           </Link>
         </small>
       </div>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size={24}
-        aria-label={t('Forget: {text}', { text })}
-        loading={forget.isPending}
-        onClick={() => forget.mutate()}
-      >
-        <IconX size={15} />
-      </ActionIcon>
+      <ForgetButton label={t('Forget: {text}', { text })} action={forget} />
     </li>
   );
 }

@@ -52,7 +52,7 @@ export const TurnView = memo(function TurnView({
         {isQuiet ? (
           <div className={css.working} role="status">
             <Loader size={13} />
-            {status(turn.items) ?? 'thinks'}
+            {status(turn.items) ?? t('thinks')}
           </div>
         ) : null}
       </div>

@@ -1,7 +1,7 @@
 import { Select, Skeleton } from '@mantine/core';
 import { IconArrowsDiff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { get } from '../../api/client';
 import { useRuns } from '../../api/queries';
 import type { RunDetail } from '../../api/types';
@@ -10,6 +10,7 @@ import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { runName } from '../../ui/runName';
 import { shownStatus, StatusPill } from '../../ui/Status';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { aligned, difference, type Figure, figures } from './align';
 import css from './Compare.module.css';
 import { PairView } from './PairView';
@@ -29,19 +30,11 @@ function useDetail(runId: string) {
 
 /** Two runs side by side: what they were asked, what they used, and what came out. */
 export default function Compare() {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParamsInAddress();
   const [a, b] = [params.get('a') ?? '', params.get('b') ?? ''];
   const left = useDetail(a);
   const right = useDetail(b);
-  const choose = (side: 'a' | 'b', runId: string): void => {
-    setParams(
-      (old) => {
-        old.set(side, runId);
-        return old;
-      },
-      { replace: true },
-    );
-  };
+  const choose = (side: 'a' | 'b', runId: string): void => change({ [side]: runId });
   const error = left.error ?? right.error;
   return (
     <Page title={t('Compare two runs')}>
@@ -110,7 +103,7 @@ function Both({ left, right }: { left: RunDetail; right: RunDetail }) {
                   <StatusPill status={shownStatus(run)} />
                 </td>
               ))}
-              <td>{left.status === right.status ? '' : 'another'}</td>
+              <td>{left.status === right.status ? '' : t('different')}</td>
             </tr>
             <Words name={t('Model')} left={left.model ?? ''} right={right.model ?? ''} />
             {names.map((name) => (
@@ -146,7 +139,7 @@ function Words({ name, left, right }: { name: string; left: string; right: strin
       <th scope="row">{name}</th>
       <td>{left}</td>
       <td>{right}</td>
-      <td>{left === right ? '' : 'another'}</td>
+      <td>{left === right ? '' : t('different')}</td>
     </tr>
   );
 }

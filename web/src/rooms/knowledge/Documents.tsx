@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core';
 import { IconBooks } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { get, post } from '../../api/client';
 import type { Answer } from '../../api/types';
 import { ActButton } from '../../ui/Act';
@@ -10,6 +10,7 @@ import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { OneCollection } from './Collection';
 import css from './Knowledge.module.css';
 import { OneDocument } from './OneDocument';
@@ -19,7 +20,7 @@ import { Said } from '../../words/Said';
 
 /** Collections of documents: agents and chats find passages in them. */
 export default function Documents() {
-  const [params] = useSearchParams();
+  const [params] = useParamsInAddress();
   const chosen = params.get('collection');
   const { data, error } = useQuery({
     queryKey: ['collections'],

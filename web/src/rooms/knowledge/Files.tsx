@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconFile, IconFolder } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { download, get, Problem, text } from '../../api/client';
 import type { Answer } from '../../api/types';
 import { bytes } from '../../ui/format';
@@ -9,6 +9,7 @@ import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import css from './Knowledge.module.css';
 import { plural, t } from '../../words/t';
 import { Said } from '../../words/Said';
@@ -20,7 +21,7 @@ const address = (name: 'path' | 'file', path: string): string => `?${new URLSear
 
 /** The files agents work on: folders, and what is in a file. */
 export default function Files() {
-  const [params] = useSearchParams();
+  const [params] = useParamsInAddress();
   const file = params.get('file');
   const path = params.get('path') ?? file?.split('/').slice(0, -1).join('/') ?? '';
   return (

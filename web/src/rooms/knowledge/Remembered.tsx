@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { IconBrain } from '@tabler/icons-react';
 import { useState } from 'react';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { get, remove } from '../../api/client';
 import type { Answer } from '../../api/types';
 import { ActButton } from '../../ui/Act';
@@ -10,6 +10,7 @@ import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { Back } from './Documents';
 import css from './Knowledge.module.css';
 import { plural, t } from '../../words/t';
@@ -17,7 +18,7 @@ import { Said } from '../../words/Said';
 
 /** What runs remember for later ones, by the name they remember it under. */
 export default function Remembered() {
-  const [params] = useSearchParams();
+  const [params] = useParamsInAddress();
   const chosen = params.get('scope');
   const { data, error } = useQuery({
     queryKey: ['memory'],

@@ -1,9 +1,9 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { useSearchParams } from 'react-router';
 import { useNetwork } from '../../api/queries';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { type Ensemble, ensembles, HERE, isAway, nodeId } from './ensembles';
 import { NoPeers } from './NoPeers';
 import css from './Network.module.css';
@@ -37,19 +37,11 @@ export default function Network() {
 }
 
 function MapAndPanel({ all }: { all: Ensemble[] }) {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParamsInAddress();
   const chosen = params.has('ensemble') ? (params.get('ensemble') ?? HERE) : undefined;
   const tag = params.get('tag');
-  const set = (name: string, value: string | null): void => {
-    setParams(
-      (old) => {
-        if (value === null || old.get(name) === value) old.delete(name);
-        else old.set(name, value);
-        return old;
-      },
-      { replace: true },
-    );
-  };
+  const set = (name: string, value: string | null): void =>
+    change((now) => ({ [name]: value === null || now.get(name) === value ? undefined : value }));
   const ensemble = chosen === HERE ? all[0] : all.slice(1).find(({ name }) => nodeId(name) === chosen);
   return (
     <div className={css.split}>

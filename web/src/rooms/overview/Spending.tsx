@@ -1,10 +1,10 @@
 import { SegmentedControl, Skeleton } from '@mantine/core';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { useSearchParams } from 'react-router';
 import type { ListedTurn, RunRow } from '../../api/types';
 import { count, money } from '../../ui/format';
 import { Card } from '../../ui/Page';
 import { useNow } from '../../ui/useNow';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { type Bucket, buckets, RANGES, type Spent } from './buckets';
 import css from './Overview.module.css';
 import { t } from '../../words/t';
@@ -24,7 +24,7 @@ interface SpendingProps {
 /** Tokens, cost and runs over time. */
 export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps) {
   const clock = useNow();
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParamsInAddress();
   const range = RANGES.find(({ value }) => value === params.get('range')) ?? RANGES[1];
   if (!range) return null;
   const data = buckets({ runs, turns }, range, clock);
@@ -47,7 +47,7 @@ export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps
           aria-label={t('Span of time')}
           data={RANGES.map(({ value, label }) => ({ value, label }))}
           value={range.value}
-          onChange={(value) => setParams({ range: value }, { replace: true })}
+          onChange={(value) => change({ range: value })}
         />
       </header>
       <div className={css.charts}>

@@ -2,11 +2,11 @@ import { Skeleton, TextInput } from '@mantine/core';
 import { IconSearchOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { useSearchParams } from 'react-router';
 import { get } from '../../api/client';
 import { grouped } from '../../ui/grouped';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { type Description, type Operation, operations } from './description';
 import { OneOperation } from './OneOperation';
 import css from './Reference.module.css';
@@ -36,7 +36,7 @@ export default function Reference() {
 }
 
 function Operations({ description }: { description: Description }) {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParamsInAddress();
   const wanted = params.get('q') ?? '';
   const all = useMemo(() => operations(description), [description]);
   const found = all.filter((each) => matches(each, wanted.toLowerCase()));
@@ -50,9 +50,7 @@ function Operations({ description }: { description: Description }) {
         aria-label={t('Search requests')}
         placeholder={t('Search requests')}
         value={wanted}
-        onChange={(event) =>
-          setParams(event.currentTarget.value ? { q: event.currentTarget.value } : {}, { replace: true })
-        }
+        onChange={(event) => change({ q: event.currentTarget.value || undefined })}
       />
       {found.length === 0 ? (
         <Card>

@@ -1,8 +1,8 @@
 import { Modal, Skeleton } from '@mantine/core';
-import { useSearchParams } from 'react-router';
 import { useOpenReviews } from '../../review/useHeld';
 import { ProblemNote } from '../../ui/Note';
 import { REVIEW } from '../../ui/ReviewButton';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { OneReview } from './OneReview';
 import { NoReview } from './Reviews';
 import css from './Reviews.module.css';
@@ -10,18 +10,10 @@ import { t } from '../../words/t';
 
 /** A review decided where it was met, without leaving the page. */
 export default function ReviewDialog({ id }: { id: string }) {
-  const [, setParams] = useSearchParams();
+  const [, change] = useParamsInAddress();
   const { reviews, error } = useOpenReviews();
   const review = reviews?.find(({ reviewId }) => reviewId === id);
-  const close = (): void => {
-    setParams(
-      (old) => {
-        old.delete(REVIEW);
-        return old;
-      },
-      { replace: true },
-    );
-  };
+  const close = (): void => change({ [REVIEW]: undefined });
   return (
     <Modal opened onClose={close} size="xl" title={t('Review')} classNames={{ content: css.dialog ?? '' }}>
       {error ? <ProblemNote what={t('The review could not be read')} error={error} /> : null}

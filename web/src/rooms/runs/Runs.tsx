@@ -1,12 +1,12 @@
 import { Button, Skeleton } from '@mantine/core';
 import { IconPlayerPlay, IconPlus, IconSearchOff } from '@tabler/icons-react';
 import { useState } from 'react';
-import { useSearchParams } from 'react-router';
 import { useRuns } from '../../api/queries';
 import { ActLink } from '../../ui/Act';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { useNow } from '../../ui/useNow';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { Bulk } from './Bulk';
 import { FilterBar } from './FilterBar';
 import {
@@ -15,6 +15,7 @@ import {
   isFiltered,
   isLocal,
   LOOKED_THROUGH,
+  NO_FILTERS,
   PAGE_SIZE,
   readFilters,
   toQuery,
@@ -28,16 +29,14 @@ import { Said } from '../../words/Said';
 const NONE: ReadonlySet<string> = new Set();
 
 export default function Runs() {
-  const [params, setParams] = useSearchParams();
+  const [params, changeParams] = useParamsInAddress();
   const filters = readFilters(params);
   const { data, error } = useRuns(toQuery(filters));
   const [ids, setIds] = useState(NONE);
   const now = useNow();
   const change = (changed: Partial<Filters>): void => {
-    // What is drawn may be older than the address: a filter that was just changed would come back with the next one.
-    const asked = readFilters(new URLSearchParams(window.location.search));
     // A word is typed letter by letter; going back should not take it away letter by letter.
-    setParams(writeFilters({ ...asked, page: 1, ...changed }), { replace: 'text' in changed });
+    changeParams(writeFilters({ page: 1, ...changed }), 'text' in changed ? 'replace' : 'push');
   };
   const found = data && isLocal(filters) ? chosen(data.runs, filters, now) : undefined;
   const total = found?.length ?? data?.total ?? 0;
@@ -68,7 +67,7 @@ export default function Runs() {
         </Card>
       ) : null}
       {data && runs.length === 0 ? (
-        <Card>{isFiltered(filters) ? <NoMatch clear={() => setParams({})} /> : <NoRuns />}</Card>
+        <Card>{isFiltered(filters) ? <NoMatch clear={() => change(NO_FILTERS)} /> : <NoRuns />}</Card>
       ) : null}
       {!data && !error ? <Skeleton height={240} radius={10} /> : null}
       {data && total > PAGE_SIZE ? <Pages filters={filters} total={total} go={(page) => change({ page })} /> : null}

@@ -3,7 +3,7 @@ import { useLocalStorage } from '@mantine/hooks';
 import { IconBookmark, IconX } from '@tabler/icons-react';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { type Filters, writeFilters } from './filters';
+import { type Filters, searchOf } from './filters';
 import css from './Runs.module.css';
 import { t } from '../../words/t';
 
@@ -21,7 +21,7 @@ export function Views({ filters }: { filters: Filters }) {
   const [isOpen, setOpen] = useState(false);
   const [views, setViews] = useLocalStorage<View[]>({ key: 'consort.runs.views', defaultValue: [] });
   const [name, setName] = useState('');
-  const search = writeFilters({ ...filters, page: 1 }).toString();
+  const search = searchOf({ ...filters, page: 1 });
   const save = (event: FormEvent): void => {
     event.preventDefault();
     const view = { name: name.trim(), search };

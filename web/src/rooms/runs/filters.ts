@@ -3,6 +3,7 @@
 
 import type { RunRow } from '../../api/types';
 import { shownStatus } from '../../ui/Status';
+import { changedSearch, type ParamChange } from '../../ui/useParamsInAddress';
 
 export const PAGE_SIZE = 50;
 /** Runs looked through here where the server cannot filter or sort. */
@@ -57,16 +58,20 @@ export function readFilters(params: URLSearchParams): Filters {
   };
 }
 
-export function writeFilters({ tags, sort, page, ...texts }: Filters): URLSearchParams {
-  const params = new URLSearchParams();
-  for (const name of TEXTS) if (texts[name]) params.set(name, texts[name]);
-  for (const tag of tags) params.append('tag', tag);
-  if (sort !== 'newest') params.set('sort', sort);
-  if (page > 1) params.set('page', String(page));
-  return params;
+/** The parameters of some filters in the address. */
+export function writeFilters({ tags, sort, page, ...texts }: Partial<Filters>): ParamChange {
+  return {
+    ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text || undefined])),
+    ...(tags ? { tag: tags } : {}),
+    ...(sort ? { sort: sort === 'newest' ? undefined : sort } : {}),
+    ...(page ? { page: page > 1 ? String(page) : undefined } : {}),
+  };
 }
 
-export const isFiltered = (filters: Filters): boolean => writeFilters({ ...filters, page: 1, sort: 'newest' }).size > 0;
+/** The filters as the whole search of an address. */
+export const searchOf = (filters: Filters): string => changedSearch('', writeFilters(filters));
+
+export const isFiltered = (filters: Filters): boolean => searchOf({ ...filters, page: 1, sort: 'newest' }) !== '';
 
 /** Whether the runs are chosen, sorted and paged here. */
 export function isLocal({ status, text, model, from, to, cost, sort }: Filters): boolean {

@@ -1,12 +1,13 @@
 import { IconWebhook } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { get } from '../../api/client';
 import { useMe, useRefusal } from '../../api/me';
 import type { Answer } from '../../api/types';
 import { tagText } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page, WideCard } from '../../ui/Page';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import columns from '../../ui/Table.module.css';
 import catalog from '../catalog/Catalog.module.css';
 import { Deliveries } from './Deliveries';
@@ -23,7 +24,7 @@ const AGAIN_MS = 5_000;
 export default function Webhooks() {
   const me = useMe();
   const refusal = useRefusal('admin');
-  const [params] = useSearchParams();
+  const [params] = useParamsInAddress();
   const { data, error } = useQuery({
     queryKey: ['webhooks'],
     queryFn: ({ signal }) => get<Answer<'GET /api/webhooks'>>('/api/webhooks', signal),

@@ -71,7 +71,7 @@ export function RunOne({ close }: { close: () => void }) {
               key={name}
               label={name}
               withAsterisk={graph.inputs[name] === undefined}
-              placeholder={graph.inputs[name] === undefined ? 'needed' : printed(graph.inputs[name])}
+              placeholder={graph.inputs[name] === undefined ? t('needed') : printed(graph.inputs[name])}
               value={inputs[name] ?? ''}
               onChange={(event) => setInputs({ ...inputs, [name]: event.currentTarget.value })}
             />

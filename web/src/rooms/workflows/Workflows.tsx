@@ -2,7 +2,7 @@ import { ActionIcon, Button, Menu, Skeleton } from '@mantine/core';
 import { IconDots, IconPencil, IconPlus, IconSchema, IconTrash } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { get, remove } from '../../api/client';
 import type { ListedWorkflow } from '../../api/types';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
@@ -10,6 +10,7 @@ import { Empty, ProblemNote } from '../../ui/Note';
 import { Card, Page } from '../../ui/Page';
 import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
+import { useParamsInAddress } from '../../ui/useParamsInAddress';
 import { ERASED } from './Dialogs';
 import { Drafts } from './Drafts';
 import css from './Workflows.module.css';
@@ -21,7 +22,7 @@ const QUIET_MS = 10_000;
 
 /** Everything that is saved, the one changed last first. */
 export default function Workflows() {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParamsInAddress();
   const page = Math.max(1, Math.floor(Number(params.get('page') ?? 1)) || 1);
   const { data, error } = useQuery({
     queryKey: ['workflows', page],
@@ -65,7 +66,7 @@ export default function Workflows() {
             variant="default"
             size="xs"
             disabled={page <= 1}
-            onClick={() => setParams({ page: String(page - 1) })}
+            onClick={() => change({ page: String(page - 1) }, 'push')}
           >
             {t('Newer')}
           </Button>
@@ -74,7 +75,7 @@ export default function Workflows() {
             variant="default"
             size="xs"
             disabled={page >= last}
-            onClick={() => setParams({ page: String(page + 1) })}
+            onClick={() => change({ page: String(page + 1) }, 'push')}
           >
             {t('Older')}
           </Button>

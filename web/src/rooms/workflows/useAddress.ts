@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useCallback, useEffect } from 'react';
-import { useSearchParams } from 'react-router';
+import { useEffect } from 'react';
 import { get } from '../../api/client';
 import type { SavedWorkflow } from '../../api/types';
+import { type ChangeParams, useParamsInAddress } from '../../ui/useParamsInAddress';
 
 /** The storage of the last thread of a workflow, by its id. */
 const LAST_THREAD = 'consort.editor.chat';
@@ -19,17 +19,12 @@ export interface Address {
   /** The task to choose when the page opens, by its place in the list. */
   task: number;
   tab: Tab;
-  set: (changed: Record<string, string | undefined>) => void;
+  set: ChangeParams;
 }
 
 /** The parts of the page's state that are in its address. */
 export function useAddress(): Address {
-  const [params, setParams] = useSearchParams();
-  const set = useCallback(
-    (changed: Record<string, string | undefined>) =>
-      setParams((old) => new URLSearchParams(changedSearch(old, changed)), { replace: true }),
-    [setParams],
-  );
+  const [params, set] = useParamsInAddress();
   const version = Number(params.get('version') ?? 0) || undefined;
   const tab = (['chat', 'versions'] as const).find((name) => name === params.get('panel')) ?? ('task' as const);
   return {
@@ -40,15 +35,6 @@ export function useAddress(): Address {
     tab,
     set,
   };
-}
-
-export function changedSearch(old: URLSearchParams | string, changed: Record<string, string | undefined>): string {
-  const next = new URLSearchParams(old);
-  for (const [name, value] of Object.entries(changed)) {
-    if (value === undefined) next.delete(name);
-    else next.set(name, value);
-  }
-  return next.toString();
 }
 
 /** Opens the thread the workflow had when it was last open here; returns a function that forgets it. */

@@ -2,9 +2,9 @@ import { useNavigate } from 'react-router';
 import { post, remove } from '../../api/client';
 import type { SavedWorkflow } from '../../api/types';
 import { useAction } from '../../ui/useAction';
+import { changedSearch } from '../../ui/useParamsInAddress';
 import { toDocument } from '../../workflow/convert';
 import type { EditorStore } from '../../workflow/store';
-import { changedSearch } from './useAddress';
 import type { Saving } from './useSaving';
 import { t } from '../../words/t';
 

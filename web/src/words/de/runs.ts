@@ -24,6 +24,7 @@ export const RUNS = {
   'Delete {n} run?': '{n} Lauf löschen?',
   'Delete {n} runs?': '{n} Läufe löschen?',
   Difference: 'Unterschied',
+  different: 'anders',
   Duration: 'Dauer',
   '{failed} of {all} did not work': '{failed} von {all} haben nicht funktioniert',
   'First run': 'Erster Lauf',

@@ -2,13 +2,13 @@ import { Button } from '@mantine/core';
 import { IconArrowDown, IconMessages } from '@tabler/icons-react';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
-import { useSearchParams } from 'react-router';
 import { activityText } from '../../../run/activity';
 import { isInstance, taskNumber } from '../../../run/ids';
 import { conversationOf } from '../../../run/instances';
 import type { Conversation, RunState } from '../../../run/state';
 import { HeadingLevel } from '../../../ui/headings';
 import { Empty } from '../../../ui/Note';
+import { useParamsInAddress } from '../../../ui/useParamsInAddress';
 import type { TabProps } from '../Run';
 import css from './Conversation.module.css';
 import { ItemView } from './ItemView';
@@ -20,7 +20,7 @@ const END_PX = 60;
 
 /** The messages each task sent to its model, and the answers. */
 export default function ConversationTab({ run }: TabProps) {
-  const [params] = useSearchParams();
+  const [params] = useParamsInAddress();
   const wanted = params.get('turn') ?? params.get('task') ?? liveliest(run);
   const title = titleOf(run, wanted);
   const conversation = run.conversations.get(wanted);

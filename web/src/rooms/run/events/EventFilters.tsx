@@ -1,7 +1,7 @@
 import { Button, MultiSelect, Select, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
-import { useSearchParams } from 'react-router';
 import type { RunState } from '../../../run/state';
+import { useParamsInAddress } from '../../../ui/useParamsInAddress';
 import { TYPES } from './about';
 import css from './Events.module.css';
 import { type EventFilter, isFiltering } from './match';
@@ -10,16 +10,7 @@ import { number, t } from '../../../words/t';
 
 /** Narrows the events down to a task, to types, and to words in them. */
 export function EventFilters({ run, filter, matches }: { run: RunState; filter: EventFilter; matches: Matches }) {
-  const [, setParams] = useSearchParams();
-  const change = (name: string, values: string[]): void =>
-    setParams(
-      (old) => {
-        old.delete(name);
-        for (const value of values) if (value) old.append(name, value);
-        return old;
-      },
-      { replace: true },
-    );
+  const [, change] = useParamsInAddress();
   return (
     <div className={css.filters} role="search" aria-label={t('Events')}>
       <Select
@@ -32,7 +23,7 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
         limit={100}
         data={run.tasks.map(({ index, name }) => ({ value: String(index), label: `${index} ${name}` }))}
         value={filter.task > 0 ? String(filter.task) : null}
-        onChange={(value) => change('of', value ? [value] : [])}
+        onChange={(value) => change({ of: value ?? undefined })}
       />
       <MultiSelect
         size="xs"
@@ -43,7 +34,7 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
         clearable
         data={TYPES}
         value={filter.types}
-        onChange={(values) => change('type', values)}
+        onChange={(values) => change({ type: values })}
       />
       <TextInput
         size="xs"
@@ -51,7 +42,7 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
         placeholder={t('Words in an event')}
         leftSection={<IconSearch size={14} />}
         value={filter.text}
-        onChange={(event) => change('text', [event.currentTarget.value])}
+        onChange={(event) => change({ text: event.currentTarget.value || undefined })}
       />
       <span role="status">{isFiltering(filter) ? countText(matches, run.next) : ''}</span>
       {isFiltering(filter) && !matches.isLooking && matches.looked < run.next ? (

@@ -4,7 +4,7 @@ import { IconCheck, IconGitFork, IconLink } from '@tabler/icons-react';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef } from 'react';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { get } from '../../../api/client';
 import type { RunDetail } from '../../../api/types';
 import { isInherited, type StoredFrame } from '../../../run/frame';
@@ -13,6 +13,7 @@ import { ActIcon } from '../../../ui/Act';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
 import { ProblemNote } from '../../../ui/Note';
+import { changedSearch, useParamsInAddress } from '../../../ui/useParamsInAddress';
 import { RepeatDialog } from '../RepeatDialog';
 import type { TabProps } from '../Run';
 import { aboutText, ownerText, toneOf } from './about';
@@ -28,7 +29,7 @@ const KEPT_MS = 20_000;
 
 /** The run's log as it is stored. Every event can be scrolled to, and has an address. */
 export default function Events({ run, detail }: TabProps) {
-  const [params] = useSearchParams();
+  const [params] = useParamsInAddress();
   const chosen = params.has('event') ? Number(params.get('event')) : undefined;
   const filter = readFilter(params);
   const isFiltered = isFiltering(filter);
@@ -96,11 +97,7 @@ function usePages(
 }
 
 /** The address of an event, with the filter as it is. */
-function searchWith(seq: number): string {
-  const params = new URLSearchParams(location.search);
-  params.set('event', String(seq));
-  return params.toString();
-}
+const searchWith = (seq: number): string => changedSearch(location.search, { event: String(seq) });
 
 interface RowProps {
   run: RunState;
@@ -117,7 +114,7 @@ function Row({ run, seq, top, frame, isChosen }: RowProps) {
       <span className={css.time}>
         {frame
           ? isInherited(frame)
-            ? 'inherited'
+            ? t('inherited')
             : `+${duration(Date.parse(frame.at) - Date.parse(run.acceptedAt))}`
           : ''}
       </span>
@@ -132,17 +129,8 @@ function Row({ run, seq, top, frame, isChosen }: RowProps) {
 
 function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
   const { runId } = detail;
-  const [, setParams] = useSearchParams();
+  const [, change] = useParamsInAddress();
   const [forking, fork] = useDisclosure(false);
-  const close = (): void => {
-    setParams(
-      (old) => {
-        old.delete('event');
-        return old;
-      },
-      { replace: true },
-    );
-  };
   const { data, error } = useQuery({
     queryKey: ['event', runId, seq],
     queryFn: ({ signal }) => get<{ events: StoredFrame[] }>(`/api/runs/${runId}/events?from=${seq}&limit=1`, signal),
@@ -170,7 +158,7 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
             </Tooltip>
           )}
         </CopyButton>
-        <CloseButton aria-label={t('Close the event')} onClick={close} />
+        <CloseButton aria-label={t('Close the event')} onClick={() => change({ event: undefined })} />
       </header>
       {error ? <ProblemNote what={t('The event could not be read')} error={error} /> : null}
       {data && !frame ? <p>{t('There is no event {seq} yet.', { seq })}</p> : null}

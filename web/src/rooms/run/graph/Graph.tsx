@@ -2,9 +2,9 @@ import '@xyflow/react/dist/style.css';
 import { Background, Controls, Panel, ReactFlow, ReactFlowProvider, useReactFlow } from '@xyflow/react';
 import { useMediaQuery } from '@mantine/hooks';
 import { type MouseEvent, useCallback, useMemo } from 'react';
-import { useSearchParams } from 'react-router';
 import type { Task } from '../../../run/state';
 import shared from '../../../ui/Canvas.module.css';
+import { useParamsInAddress } from '../../../ui/useParamsInAddress';
 import type { TabProps } from '../Run';
 import { TaskPanel } from '../TaskPanel';
 import { Frames, framesOf } from './Frames';
@@ -43,13 +43,11 @@ export default function Graph(props: TabProps) {
 }
 
 function Picture({ run }: TabProps) {
-  const [params, setParams] = useSearchParams();
+  const [params, change] = useParamsInAddress();
   const chosen = Number(params.get('task') ?? 0);
   const choose = useCallback(
-    (index: number) => {
-      setParams((old) => (Number(old.get('task') ?? 0) === index ? {} : { task: String(index) }), { replace: true });
-    },
-    [setParams],
+    (index: number) => change((now) => ({ task: now.get('task') === String(index) ? undefined : String(index) })),
+    [change],
   );
   // Tasks never gain links: their number tells whether the picture is the same.
   // oxlint-disable-next-line react/exhaustive-deps
