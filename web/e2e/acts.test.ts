@@ -1,27 +1,12 @@
 // What can be done about a run beside the words that say what it waits for.
 
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { barriers } from './axe';
-import { launch, open } from './browser';
-import { type FakeModel, fakeModel } from './model';
+import { open } from './browser';
 import { config, Consort } from './server';
+import { browser, model, server, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
-
+withServer();
 it('a paused run goes on from the line that says so', async () => {
   const run = await server.submit({
     tasks: [

@@ -1,38 +1,16 @@
 // Files with messages: chosen, dropped and pasted.
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { drop, launch, open, type Opened } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import { drop } from './browser';
+import { opened, page, server, withPage, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-let opened: Opened;
-let page: Page;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
+withServer();
+withPage();
 
 beforeEach(async () => {
-  opened = await open(browser);
-  page = opened.page;
   await page.goto(`${server.url}/chat/new`);
-});
-
-afterEach(async () => {
-  await opened.context.close();
-  expect(opened.complaints).toEqual([]);
 });
 
 const composer = (): ReturnType<Page['locator']> => page.getByRole('textbox', { name: 'Message' });

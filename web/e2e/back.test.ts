@@ -1,25 +1,9 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { launch, open } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import { open } from './browser';
+import { browser, server, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
-
+withServer();
 /** The model fails the first time it is asked to weigh a hive. */
 const weighed = (hive: string): object => ({
   tasks: [

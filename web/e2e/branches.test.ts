@@ -1,38 +1,12 @@
 // Conditions, items and rounds: in a run's graph, timeline and detail, and on the canvas.
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { launch, open, type Opened } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import { page, server, withPage, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-let opened: Opened;
-let page: Page;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
-
-beforeEach(async () => {
-  opened = await open(browser);
-  page = opened.page;
-});
-
-afterEach(async () => {
-  await opened.context.close();
-  expect(opened.complaints).toEqual([]);
-});
+withServer();
+withPage();
 
 const BRANCHES = {
   inputs: { urgent: false, cities: ['Rome', 'Oslo', 'Bern'] },

@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { enter, launch, open, type Opened } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
-
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-let opened: Opened;
-let page: Page;
+import { enter } from './browser';
+import { config, Consort, withHoney } from './server';
+import { model, opened, page, server, withPage, withServer } from './setting';
 
 const SCRIPT = {
   'Compare the hives':
@@ -22,34 +16,11 @@ const SCRIPT = {
   'Order honey': '[call order_honey {"jars": 3}] [say It is settled.]',
 };
 
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel(SCRIPT)]);
-  const tool = `
-[tools.http.order_honey]
-description = "Orders honey"
-url = "${model.url.replace('/v1', '/tool')}"
-input_schema = { type = "object", properties = { jars = { type = "integer" } } }
-permission = "network"
-effect = "once"
-`;
-  server = await Consort.start(config(model.url, tool));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
+withServer({ script: SCRIPT, configured: withHoney });
+withPage();
 
 beforeEach(async () => {
-  opened = await open(browser);
-  page = opened.page;
   await page.goto(`${server.url}/chat`);
-});
-
-afterEach(async () => {
-  await opened.context.close();
-  expect(opened.complaints).toEqual([]);
 });
 
 async function say(text: string): Promise<void> {
@@ -342,6 +313,37 @@ describe('an answer', () => {
     await page.reload();
     await why.waitFor();
     await demo.stop();
+  });
+});
+
+describe('a turn that is over', () => {
+  it('is copied, asked again and changed, and what was said before stays', async () => {
+    await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await say('[say Bees make wax.] Tell me');
+    await talk().getByText('Bees make wax.', { exact: true }).waitFor();
+    await talk().getByRole('button', { name: 'Copy the answer' }).click();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('Bees make wax.');
+    await talk().getByRole('button', { name: 'Ask the same again' }).click();
+    await expect.poll(() => talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
+    await talk().getByRole('button', { name: 'Edit the message and send it again' }).last().click();
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await expect.poll(() => message.inputValue()).toBe('[say Bees make wax.] Tell me');
+    await enter(message, '[say Bees make honey.] Tell me');
+    await talk().getByText('Bees make honey.', { exact: true }).waitFor();
+    expect(await talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
+  });
+
+  it('has its formulas and diagrams drawn, with nothing from elsewhere', async () => {
+    const elsewhere: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(server.url)) elsewhere.push(request.url());
+    });
+    await say('[say It is $E = mc^2$.\n\n```mermaid\nflowchart LR\n  hive --> honey\n```\n] Draw it');
+    await talk().locator('math').waitFor();
+    await talk().getByRole('figure', { name: 'Diagram' }).getByRole('img').waitFor();
+    expect(await talk().locator('math [style], figure [style]').count()).toBe(0);
+    expect(await barriers(page)).toEqual([]);
+    expect(elsewhere).toEqual([]);
   });
 });
 

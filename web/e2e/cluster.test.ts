@@ -1,25 +1,13 @@
 // The servers that share a store.
 
 import { createHash } from 'node:crypto';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { barriers } from './axe';
-import { enter, launch, open } from './browser';
-import { type FakeModel, fakeModel } from './model';
+import { enter, open } from './browser';
 import { config, Consort } from './server';
+import { browser, model, withModel } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await model.close();
-});
-
+withModel();
 it('are listed with what each does, and one that is alone says so', async () => {
   const server = await Consort.start(config(model.url));
   const { page, context, complaints } = await open(browser);

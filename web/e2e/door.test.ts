@@ -1,19 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { drawn, enter, launch, open } from './browser';
+import { drawn, enter, open } from './browser';
 import { fakeModel } from './model';
 import { config, Consort } from './server';
+import { browser, withBrowser } from './setting';
 
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await launch();
-});
-
-afterAll(() => browser.close());
-
+withBrowser();
 describe('a server with keys', () => {
   it('is asked for one by the page, which shares it with the tabs that are open and stores it in none for good', async () => {
     const model = await fakeModel();

@@ -1,37 +1,11 @@
 // What is not saved, or not meant to be: drafts, and tasks that are tried out alone.
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { launch, open, type Opened } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { model, page, server, withPage, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-let opened: Opened;
-let page: Page;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
-
-beforeEach(async () => {
-  opened = await open(browser);
-  page = opened.page;
-});
-
-afterEach(async () => {
-  await opened.context.close();
-  expect(opened.complaints).toEqual([]);
-});
+withServer();
+withPage();
 
 const REPORT = {
   name: 'Report',

@@ -1,8 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { enter, launch, open, type Opened } from './browser';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { enter } from './browser';
 import { fakeModel, type FakeModel } from './model';
 import { config, Consort } from './server';
+import { page, withBrowser, withPage } from './setting';
 
 interface Saved {
   id: string;
@@ -11,25 +12,8 @@ interface Saved {
   tasks: { name: string; description: string; context?: string[]; tools?: string[]; agent?: { role: string } }[];
 }
 
-let browser: Browser;
-let opened: Opened;
-let page: Page;
-
-beforeAll(async () => {
-  browser = await launch();
-});
-
-afterAll(() => browser.close());
-
-beforeEach(async () => {
-  opened = await open(browser);
-  page = opened.page;
-});
-
-afterEach(async () => {
-  await opened.context.close();
-  expect(opened.complaints).toEqual([]);
-});
+withBrowser();
+withPage();
 
 /** A task on the canvas: by what it is called and reads, or by how that begins. */
 function task(name: string | RegExp): ReturnType<Page['locator']> {

@@ -1,32 +1,21 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { enter, launch, open } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import { enter, open } from './browser';
+import { browser, server, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
 let finished: string;
 
 const PAUSED = { tasks: [{ name: 'slow', description: '[hold] Count the wasps' }] };
 
+withServer();
+
 beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
   finished = await server.finish({ inputs: { topic: 'honey', audience: 'children' } });
   await server.finish({ tasks: [{ name: 'sum', description: '[say The sum is four.] Add two and two' }] });
   await server.finish({ tasks: [{ name: 'broken', description: '[fail 99] Fetch the sources', model: 'deep' }] });
   await server.submit({ tasks: [{ name: 'draft', description: 'Draft a headline', review: 'required' }] });
   const paused = await server.submit(PAUSED);
   await server.call('POST', `/api/runs/${paused}/pause`);
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
 });
 
 describe('runs in a list', () => {
@@ -166,6 +155,28 @@ describe('the events of a run', () => {
     await found.getByText('1 found', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Close the event' }).click();
     expect(new URL(page.url()).searchParams.get('of')).toBe('2');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('keep every change, also those made before the page is drawn again', async () => {
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs/${finished}/events?of=2&text=task&event=3`);
+    const field = page.getByRole('textbox', { name: 'Words in an event' });
+    await page.getByRole('button', { name: 'Close the event' }).waitFor();
+    // Both in one turn of the browser, which draws nothing between them.
+    await field.evaluate((input: HTMLInputElement) => {
+      input.select();
+      document.execCommand('delete');
+      document.querySelector<HTMLElement>('[aria-label="Close the event"]')?.click();
+    });
+    await expect.poll(() => new URL(page.url()).search).toBe('?of=2');
+    await field.evaluate((input: HTMLInputElement) => {
+      input.focus();
+      for (const letter of 'completed') document.execCommand('insertText', false, letter);
+    });
+    expect(await field.inputValue()).toBe('completed');
+    expect(new URL(page.url()).search).toBe('?of=2&text=completed');
     expect(complaints).toEqual([]);
     await context.close();
   });

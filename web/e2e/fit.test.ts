@@ -1,12 +1,7 @@
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { enter, launch, open, type Opened } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
-
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { enter, open, type Opened } from './browser';
+import { browser, model, server, withServer } from './setting';
 
 const SIZES = [
   { width: 1440, height: 900 },
@@ -18,17 +13,7 @@ const WIDE = SIZES.filter(({ width }) => width > 1_000);
 /** Many times as high as any of the windows. */
 const LONG = '[words 2000]';
 
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
-
+withServer();
 async function opened(size: { width: number; height: number }, test: (page: Page) => Promise<void>): Promise<void> {
   const { page, context, complaints }: Opened = await open(browser, size);
   await test(page);

@@ -1,15 +1,11 @@
 // A run of a thousand tasks and twenty thousand events: nothing a person does with it stops the page for long.
 
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launch, open } from './browser';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { open } from './browser';
 import { longestTask } from './tasks';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import { browser, server, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
 let run: string;
 
 const TASKS = 1_000;
@@ -18,9 +14,9 @@ const EVENTS_MIN = 20_000;
 const LONGEST_MS = 100;
 const NODES_MAX = 4_000;
 
+withServer({ script: { 'Fail 500': '[fail 99]' } });
+
 beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel({ 'Fail 500': '[fail 99]' })]);
-  server = await Consort.start(config(model.url));
   const tasks = Array.from({ length: TASKS }, (_, at) => ({
     name: `task ${at}`,
     description: at === 500 ? 'Fail 500' : `[loop 2 calculator 3] Count ${at}`,
@@ -29,12 +25,6 @@ beforeAll(async () => {
   }));
   run = await server.finish({ tasks, options: { workflow: 'PARALLEL', onError: 'CONTINUE_ON_ERROR' } });
 }, 300_000);
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
 
 /** The longest stop of the best of three times: what else the machine does is no part of the page. */
 async function longest(page: Page, act: () => Promise<void>): Promise<number> {

@@ -1,25 +1,9 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { duration } from '../src/ui/format';
-import { enter, launch, open, type Opened } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import { enter, open, type Opened } from './browser';
+import { browser, server, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
-
+withServer();
 const NODES_MAX = 3_000;
 /** Bytes read to open a run, the page included; its events alone are many times that. */
 const READ_MAX = 10_000_000;

@@ -1,17 +1,10 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { launch, open } from './browser';
+import { open } from './browser';
 import { Consort, kitchen, room } from './server';
+import { browser, withBrowser } from './setting';
 
-let browser: Browser;
-
-beforeAll(async () => {
-  browser = await launch();
-});
-
-afterAll(() => browser.close());
-
+withBrowser();
 describe('a network of two servers', () => {
   it('is a map on which one calls a tool of the other, and sees it go and come back', async () => {
     const far = await Consort.start(kitchen());

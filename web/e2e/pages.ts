@@ -137,7 +137,7 @@ tags = { team = "desk" }
 `;
   const server = await Consort.start(config(model.url, budget + tool + mcp + hooks + links));
   const finished = await server.finish(article());
-  await server.finish({ inputs: { audience: 'beginners' }, tags: { team: 'desk' } });
+  const other = await server.finish({ inputs: { audience: 'beginners' }, tags: { team: 'desk' } });
   const failed = await server.finish({
     tags: { team: 'desk' },
     tasks: [
@@ -206,8 +206,10 @@ tags = { team = "desk" }
       { name: 'run-branches-graph', path: run(branched, 'graph'), ready: 'send' },
       { name: 'run-branches-task', path: `${run(branched, 'graph')}?task=5`, ready: 'Rounds' },
       { name: 'run-branches-timeline', path: run(branched, 'timeline'), ready: 'send' },
+      { name: 'run-replay', path: `${run(finished, 'graph')}?at=6`, ready: 'Event 6 of' },
       { name: 'run-failed', path: run(failed, 'graph'), ready: 'summarise' },
       { name: 'run-review', path: `${run(reviewed, 'graph')}?review=${reviewed}-review-0`, ready: 'Approve' },
+      { name: 'compare', path: `/compare?a=${finished}&b=${other}`, ready: 'Difference' },
       { name: 'reviews', path: `/reviews/${reviewed}-review-0`, ready: 'Approve' },
       { name: 'question', path: `/reviews/${question}-review-0`, ready: 'Or say something else' },
       { name: 'chat', path: `/chat/${talk}`, ready: '2 subtasks' },

@@ -1,32 +1,11 @@
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Locator } from 'playwright-core';
+import { afterEach, describe, expect, it } from 'vitest';
 import { HOLD_MS } from '../src/review/held';
 import { barriers } from './axe';
-import { launch, open as openPage, type Opened } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { config, Consort } from './server';
+import { model, opened, page, server, withPage, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
-let opened: Opened;
-let page: Page;
-
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(config(model.url));
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
-
-beforeEach(async () => {
-  opened = await openPage(browser);
-  page = opened.page;
-});
+withServer();
+withPage();
 
 afterEach(async () => {
   await opened.context.close();
@@ -34,7 +13,6 @@ afterEach(async () => {
   const { reviews } = (await server.call('GET', '/api/reviews')) as { reviews: { runId: string }[] };
   await Promise.all(reviews.map(({ runId }) => server.call('POST', `/api/runs/${runId}/cancel`, { mode: 'now' })));
   await expect.poll(open, PATIENT).toBe(0);
-  expect(opened.complaints).toEqual([]);
 });
 
 /** Longer than a decision is held, on a busy machine. */

@@ -1,22 +1,19 @@
 // What begins by itself, and who is told of it.
 
 import { createHash } from 'node:crypto';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { barriers } from './axe';
-import { enter, launch, open } from './browser';
-import { type FakeModel, fakeModel } from './model';
+import { enter, open } from './browser';
 import { config, Consort } from './server';
-
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
+import { browser, model, server, withServer } from './setting';
 
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  const blocks = `
+const configured = (url: string): string =>
+  config(
+    url,
+    `
 [[schedule]]
 name = "weekly"
 cron = "0 8 * * MON"
@@ -25,7 +22,7 @@ inputs = { audience = "beginners" }
 
 [[webhook]]
 name = "ops"
-url = "${model.url.replace('/v1', '/tool')}"
+url = "${url.replace('/v1', '/tool')}"
 secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 [[webhook]]
@@ -34,15 +31,10 @@ url = "http://127.0.0.1:9/consort"
 secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 events = ["run.completed"]
 tags = { team = "desk" }
-`;
-  server = await Consort.start(config(model.url, blocks));
-});
+`,
+  );
 
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
-});
+withServer({ configured });
 
 const row = (page: Page, name: string): ReturnType<Page['locator']> =>
   page.getByRole('list', { name: 'Schedules' }).getByRole('listitem').filter({ hasText: name });

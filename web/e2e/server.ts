@@ -113,6 +113,19 @@ builtin = ["calculator", "datetime", "json", "human_input", "read_file", "write_
 ${more}`;
 }
 
+/** A configuration with a tool of the fake model's, which asks before it is called. */
+export function withHoney(modelUrl: string): string {
+  const tool = `
+[tools.http.order_honey]
+description = "Orders honey"
+url = "${modelUrl.replace('/v1', '/tool')}"
+input_schema = { type = "object", properties = { jars = { type = "integer" } } }
+permission = "network"
+effect = "once"
+`;
+  return config(modelUrl, tool);
+}
+
 const DEMO = '[models.demo]\nprovider = "demo"\nmodel = "demo"\n';
 
 /** An ensemble that shares a tool and a task. */

@@ -1,12 +1,7 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { launch, open } from './browser';
-import { type FakeModel, fakeModel } from './model';
-import { Consort } from './server';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { open } from './browser';
+import { browser, server, withServer } from './setting';
 
-let browser: Browser;
-let model: FakeModel;
-let server: Consort;
 let rated: string;
 let failing: string;
 let queued: string;
@@ -31,9 +26,9 @@ api_key = "none"
 retries = 8
 `;
 
+withServer({ configured: CONFIG });
+
 beforeAll(async () => {
-  [browser, model] = await Promise.all([launch(), fakeModel()]);
-  server = await Consort.start(CONFIG(model.url));
   rated = await server.submit({
     tasks: [
       { name: 'a', description: 'A', model: 'rare' },
@@ -42,12 +37,6 @@ beforeAll(async () => {
   });
   failing = await server.submit({ tasks: [{ name: 'a', description: '[fail 99] [later 100] A', model: 'flaky' }] });
   queued = await server.submit({ tasks: [{ name: 'a', description: 'A', model: 'flaky' }] });
-});
-
-afterAll(async () => {
-  await browser.close();
-  await server.stop();
-  await model.close();
 });
 
 /** Seconds between the time a row says it waits and the time since then. */
