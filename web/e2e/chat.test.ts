@@ -317,7 +317,7 @@ describe('an answer', () => {
 });
 
 describe('a turn that is over', () => {
-  it('is copied, asked again and changed, and what was said before stays', async () => {
+  it('is copied, asked again, and changed in a branch, with both kept', async () => {
     await opened.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await say('[say Bees make wax.] Tell me');
     await talk().getByText('Bees make wax.', { exact: true }).waitFor();
@@ -325,12 +325,25 @@ describe('a turn that is over', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('Bees make wax.');
     await talk().getByRole('button', { name: 'Ask the same again' }).click();
     await expect.poll(() => talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
+    const first = new URL(page.url()).pathname;
     await talk().getByRole('button', { name: 'Edit the message and send it again' }).last().click();
     const message = page.getByRole('textbox', { name: 'Message' });
     await expect.poll(() => message.inputValue()).toBe('[say Bees make wax.] Tell me');
+    await page.getByText('It goes into a branch; this conversation stays as it is.').waitFor();
     await enter(message, '[say Bees make honey.] Tell me');
-    await talk().getByText('Bees make honey.', { exact: true }).waitFor();
-    expect(await talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
+    await page.waitForURL((url) => url.pathname !== first);
+    const isBranch = async (): Promise<void> => {
+      await talk().getByText('Bees make honey.', { exact: true }).waitFor();
+      expect(await talk().getByText('Bees make wax.', { exact: true }).count()).toBe(1);
+    };
+    await isBranch();
+    expect(await barriers(page)).toEqual([]);
+    await page.reload();
+    await isBranch();
+    await page.getByRole('link', { name: 'Branched off from another conversation' }).click();
+    await page.waitForURL(server.url + first);
+    await expect.poll(() => talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
+    expect(await talk().getByText('Bees make honey.', { exact: true }).count()).toBe(0);
   });
 
   it('has its formulas and diagrams drawn, with nothing from elsewhere', async () => {

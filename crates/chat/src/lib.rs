@@ -3,6 +3,7 @@
 //! log, so that a restart changes nothing.
 
 mod approvals;
+mod branch;
 mod context;
 mod damaged;
 pub mod facts;
@@ -51,6 +52,7 @@ use damaged::unless_damaged;
 use line::{QUEUE_MAX, Queue};
 use live::Live;
 
+use branch::Beginning;
 use context::Context;
 
 /// The default time that a turn goes on after its last client has left.
@@ -369,7 +371,9 @@ impl Chats {
         let base = last.map(|turn| turn.next).unwrap_or_default();
         let grants = last.map(|turn| thread.still_granted(&turn.grants)).unwrap_or_default();
         let before = ended.turns.iter().map(|turn| &**turn).chain(running.as_ref());
-        let mut taint = Taint::of_thread(chat::sources(before));
+        let brought = || Beginning { earlier: say.earlier.clone(), sources: Vec::new() };
+        let Beginning { earlier, sources } = thread.take_beginning(last).unwrap_or_else(brought);
+        let mut taint = Taint::of_thread(chat::sources(before).into_iter().chain(sources).collect());
         context.sources.iter().for_each(|source| taint.read(source));
         let order = Order {
             model: say.model.clone().or_else(|| thread.model.clone()),
@@ -380,7 +384,7 @@ impl Chats {
                 thread: thread.id.clone(),
                 base,
                 history: ended.messages,
-                earlier: say.earlier.clone(),
+                earlier,
                 instructions: say.instructions.clone(),
                 context: context.parts,
                 editor: say.editor.clone(),

@@ -16,6 +16,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::branch::{Branch, BranchView};
+
 /// The kind of a thread's stream.
 pub(super) const KIND: &str = "thread";
 /// Characters of a title.
@@ -64,6 +66,9 @@ pub struct Thread {
     /// Whether it is erased some time after it was used last.
     #[serde(default)]
     pub(super) passing: bool,
+    /// The place in another thread at which it branches off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) branch: Option<Branch>,
     /// Length of its stream.
     len: Seq,
 }
@@ -140,6 +145,9 @@ pub struct ThreadView {
     memory: ThreadMemory,
     /// The permission mode of its turns, where a message has none and it was changed.
     permission_mode: Option<Mode>,
+    /// The conversation that it branches off from, where it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch_of: Option<BranchView>,
     #[serde(flatten)]
     damage: Damage,
 }
@@ -197,6 +205,7 @@ impl Thread {
             mined: None,
             conversation: None,
             passing: false,
+            branch: None,
             len: 0,
         }
     }
@@ -251,6 +260,7 @@ impl Thread {
             queued: self.queue.len(),
             memory: ThreadMemory { pending: self.unmined.clone(), last: self.mined.as_ref().map(Mined::view) },
             permission_mode: self.mode,
+            branch_of: self.branch.as_ref().map(Branch::view),
             damage: Damage::default(),
         }
     }

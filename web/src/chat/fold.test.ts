@@ -299,4 +299,25 @@ describe('a thread', () => {
       hasGap: false,
     });
   });
+
+  it('that branched off begins with what was said before, once', () => {
+    const rows = [
+      row({ id: 'a', role: 'user', content: 'Name a bird' }),
+      row({ id: 'b', content: 'Wren' }),
+      row({ id: 'c', role: 'user', content: 'A grey one' }),
+      row({ id: 'd', content: 'Heron' }),
+    ];
+    const said = [
+      ['a', 'Name a bird', true],
+      ['turn-1', 'A grey one', undefined],
+    ];
+    const begun = fromRows(rows, 0);
+    expect(begun.turns.map(({ id, message, isEarlier }) => [id, message, isEarlier])).toEqual(said);
+    expect(begun.turns.map(({ items }) => items.map((item) => item.kind === 'text' && item.text))).toEqual([
+      ['Wren'],
+      ['Heron'],
+    ]);
+    const followed = fold(begun, told({ type: 'message', role: 'user', content: 'A grey one' }));
+    expect(followed.turns.map(({ id, message, isEarlier }) => [id, message, isEarlier])).toEqual(said);
+  });
 });

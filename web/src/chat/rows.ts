@@ -6,8 +6,20 @@ import type { Row, TreeNode } from './frame';
 import type { AnswerText, Call, Item, ThreadState, Turn } from './state';
 
 export function fromRows(rows: readonly Row[], next: number): ThreadState {
-  const turns = [...grouped(rows, ({ turn_id }) => turn_id)].map(([id, own]) => turnOf(id, own));
+  const turns = [...grouped(rows, ({ turn_id }) => turn_id)].flatMap(([id, own]) => {
+    const begins = own.findLastIndex(({ role }) => role === 'user');
+    return [...earlierTurns(own.slice(0, Math.max(0, begins))), turnOf(id, own.slice(Math.max(0, begins)))];
+  });
   return { next, turns };
+}
+
+/** The rows before the message of a turn: what was said before its thread began, each message with its answers. */
+function earlierTurns(rows: readonly Row[]): Turn[] {
+  const starts = rows.flatMap(({ role }, at) => (role === 'user' || at === 0 ? [at] : []));
+  return starts.map((from, position) => {
+    const own = rows.slice(from, starts[position + 1]);
+    return { ...turnOf(own[0]?.id ?? '', own), isEarlier: true };
+  });
 }
 
 export function answerText(id: string, text: string): AnswerText {

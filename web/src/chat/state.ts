@@ -16,6 +16,8 @@ export interface Turn {
   /** The person's message, and the files it came with. */
   message: string;
   attachments?: Attached[];
+  /** It is of the thread this one branched off from. */
+  isEarlier?: true;
   isOver: boolean;
   /** A person stopped it. */
   isStopped?: true;

@@ -15,6 +15,8 @@ const REPLAYED = 5_000;
 export interface OpenedThread {
   state?: ThreadState;
   problem?: Problem;
+  /** The thread it branched off from. */
+  branchOf?: Thread['branchOf'];
 }
 
 /** Follows its thread while there are listeners. */
@@ -44,6 +46,7 @@ export class ThreadStore extends Store<OpenedThread> {
       ]);
       if (closed.aborted) return;
       const next = Math.max(0, (thread.chatSeq ?? -1) + 1 - REPLAYED);
+      this.update({ branchOf: thread.branchOf });
       this.#stop = this.#follow(fromRows(messages, next));
     } catch (error) {
       if (!closed.aborted) this.update({ problem: error as Problem });

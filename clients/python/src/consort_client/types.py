@@ -305,6 +305,24 @@ class BeltComposedFrame(Event):
     toolNames: list[str]
 
 
+class Branch(TypedDict):
+    """The place in another conversation at which one branches off."""
+
+    # The other conversation, which may have been erased since.
+    threadId: str
+    # The turn of it before which this one branches off.
+    turnId: str
+
+
+class BranchRequest(TypedDict):
+    """The place in another conversation at which one branches off."""
+
+    # The other conversation.
+    thread_id: str
+    # The turn of it before which the new one branches off.
+    before: str
+
+
 class BudgetExceededFrame(Event):
     """The next step would pass a limit."""
 
@@ -3355,6 +3373,8 @@ class Thread(TypedDict):
     memory: ThreadMemory
     # The permission mode of its turns, where a message has none and it was changed.
     permissionMode: Literal['plan', 'default', 'auto'] | None
+    # The conversation that it branches off from, where it does.
+    branchOf: NotRequired[Branch]
     # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
     # The reason why it cannot be read.
@@ -3380,6 +3400,8 @@ class ThreadRequest(TypedDict):
     """A conversation that is to begin."""
 
     title: NotRequired[str | None]
+    # Begins it with what was said in another conversation, which stays as it is.
+    branch_of: NotRequired[BranchRequest | None]
 
 
 class Threads(TypedDict):

@@ -133,6 +133,22 @@ export interface BegunSchedule {
   due: string;
 }
 
+/** The place in another conversation at which one branches off. */
+export interface Branch {
+  /** The other conversation, which may have been erased since. */
+  threadId: string;
+  /** The turn of it before which this one branches off. */
+  turnId: string;
+}
+
+/** The place in another conversation at which one branches off. */
+export interface BranchRequest {
+  /** The other conversation. */
+  thread_id: string;
+  /** The turn of it before which the new one branches off. */
+  before: string;
+}
+
 /** The limits to raise; the others stay as they are. */
 export interface BudgetRequest {
   maxTotalSubtasks?: number | null;
@@ -1870,6 +1886,8 @@ export interface Thread {
   memory: ThreadMemory;
   /** The permission mode of its turns, where a message has none and it was changed. */
   permissionMode: 'plan' | 'default' | 'auto' | null;
+  /** The conversation that it branches off from, where it does. */
+  branchOf?: Branch;
   /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
   /** The reason why it cannot be read. */
@@ -1892,6 +1910,8 @@ export interface ThreadMemory {
 /** A conversation that is to begin. */
 export interface ThreadRequest {
   title?: string | null;
+  /** Begins it with what was said in another conversation, which stays as it is. */
+  branch_of?: BranchRequest | null;
 }
 
 /** The conversations of a client. */

@@ -11,7 +11,7 @@ use consort_chat::{MessageState, Said, Seat, Start, ThreadView};
 use consort_core::chat::{self, MessageView, Mode, Role, Row, Say, SayRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Site;
 use crate::access::{Caller, Pass, Scope};
@@ -38,7 +38,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .optional_body::<ThreadRequest>()
             .answers::<ThreadView>(StatusCode::CREATED, "It is there.")
             .with(&[LOCATION])
-            .fails(&[Code::BadRequest]),
+            .fails(&[Code::BadRequest, Code::ThreadNotFound]),
         get("/api/threads/{id}", one)
             .named(Tag::Threads, "getThread", "A conversation")
             .needs(Scope::Read, Whose::Key)
@@ -132,6 +132,19 @@ struct Threads {
 #[derive(JsonSchema)]
 struct ThreadRequest {
     title: Option<String>,
+    /// Begins it with what was said in another conversation, which stays as it is.
+    #[schemars(rename = "branch_of")]
+    branch: Option<BranchRequest>,
+}
+
+/// The place in another conversation at which one branches off.
+#[derive(JsonSchema)]
+struct BranchRequest {
+    /// The other conversation.
+    #[schemars(rename = "thread_id")]
+    thread: String,
+    /// The turn of it before which the new one branches off.
+    before: String,
 }
 
 /// Changes to a conversation.
@@ -188,10 +201,20 @@ async fn create(
     Extension(caller): Extension<Caller>,
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
-    let request = ThreadRequest { title: sent?.optional_text("title")?.map(str::to_owned) };
-    let thread = site.server.chats.create(&caller.0, request.title.as_deref()).await?;
+    let ThreadRequest { title, branch } = ThreadRequest::read(&sent?)?;
+    let chats = &site.server.chats;
+    let thread = match branch {
+        None => chats.create(&caller.0, title.as_deref()).await?,
+        Some(BranchRequest { thread, before }) => {
+            let branch = chats.branch(&caller.0, &thread, &before).await?;
+            match title {
+                None => branch,
+                Some(title) => chats.rename(&caller.0, &branch.id, &title).await?,
+            }
+        }
+    };
     let location = [(header::LOCATION, format!("/api/threads/{}", thread.id))];
-    Ok((StatusCode::CREATED, location, Json(site.server.chats.view(&thread).await?)).into_response())
+    Ok((StatusCode::CREATED, location, Json(chats.view(&thread).await?)).into_response())
 }
 
 async fn list(
@@ -230,6 +253,25 @@ async fn change(
         thread = chats.set_mode(&caller.0, &id, mode).await?;
     }
     Ok(Json(chats.view(&thread).await?))
+}
+
+impl ThreadRequest {
+    fn read(sent: &Sent) -> Result<ThreadRequest, Problem> {
+        let title = sent.optional_text("title")?.map(str::to_owned);
+        let named = sent.object()?.get("branch_of").filter(|named| !named.is_null());
+        Ok(ThreadRequest { title, branch: named.map(BranchRequest::read).transpose()? })
+    }
+}
+
+impl BranchRequest {
+    fn read(named: &Value) -> Result<BranchRequest, Problem> {
+        let text = |name: &str| {
+            let text = named.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+            let missing = || Problem::bad_request(format!("`branch_of.{name}` is required, as text"));
+            text.map(str::to_owned).ok_or_else(missing)
+        };
+        Ok(BranchRequest { thread: text("thread_id")?, before: text("before")? })
+    }
 }
 
 impl ThreadChange {

@@ -1,5 +1,6 @@
 //! Conversations through real sockets.
 
+mod branch;
 mod go_on;
 mod memory;
 mod spent;

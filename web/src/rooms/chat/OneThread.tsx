@@ -11,14 +11,14 @@ import { useThread } from '../../chat/useThread';
 import { DropArea } from '../../ui/DropArea';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useAction } from '../../ui/useAction';
-import { setDraft } from '../../ui/useDraft';
 import { useFollowing } from '../../ui/useFollowing';
+import { BranchedOff, BranchLine, useBranching } from './Branching';
 import css from './Chat.module.css';
-import { attach, chosen, draftName } from './attachments';
-import { Composer, COMPOSER, MODES } from './Composer';
+import { attach } from './attachments';
+import { Composer, MODES } from './Composer';
 import { FollowedLog } from './FollowedLog';
 import { Grants } from './Grants';
-import { useMessage } from './settings';
+import { type Outgoing, useMessage } from './settings';
 import type { TurnDeeds } from './TurnActions';
 import { useSendMessage } from './useSendMessage';
 import { TurnView } from './TurnView';
@@ -64,26 +64,22 @@ export function NewThread() {
 }
 
 export function OneThread({ id }: { id: string }) {
-  const { state, problem } = useThread(id);
+  const { state, problem, branchOf } = useThread(id);
+  const branching = useBranching(id);
   const turns = state?.turns ?? NO_TURNS;
   const [queued, addQueued] = useQueued(turns);
   const following = useFollowing();
-  const send = useSendMessage(async ({ message, attached }) => {
+  const say = async ({ message, attached }: Outgoing): Promise<void> => {
     const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
     addQueued({ turnId, content: message.content, attached });
     following.follow();
-  });
+  };
+  const send = useSendMessage((outgoing) => (branching.isOn ? branching.send(outgoing.message) : say(outgoing)));
   const messageOf = useMessage();
   const again = useAction(t('Asking again'), ({ message, attachments = [] }: Turn) =>
-    send.mutateAsync({ message: messageOf(message, attachments), attached: attachments }),
+    say({ message: messageOf(message, attachments), attached: attachments }),
   );
-  const deeds: TurnDeeds = {
-    edit: ({ message, attachments = [] }) => {
-      setDraft(draftName(id), { content: message, files: attachments.map(chosen) });
-      document.getElementById(COMPOSER)?.focus();
-    },
-    again: again.mutate,
-  };
+  const deeds: TurnDeeds = { edit: branching.edit, again: again.mutate };
   const continueTurn = useAction(t('Continuing'), () => post(`/api/threads/${id}/continue`));
   const stop = useAction(t('Stopping'), () => post(`/api/threads/${id}/stop`));
   const setMode = useAction(t('Changing the mode'), async (wanted: Mode) => {
@@ -116,17 +112,19 @@ export function OneThread({ id }: { id: string }) {
       <Grants thread={id} />
       <FollowedLog following={following} look={{ box: css.talk, inner: css.inner }}>
         {state ? null : <Skeleton height={120} />}
+        <BranchedOff from={branchOf} />
         <Turns turns={turns} queued={queued} step={SHOWN}>
           {(turn) => (
             <TurnView
               key={turn.id}
               turn={turn}
-              deeds={deeds}
+              deeds={turn.isEarlier ? undefined : deeds}
               continueTurn={turn === turns.at(-1) ? () => continueTurn.mutate() : undefined}
             />
           )}
         </Turns>
       </FollowedLog>
+      <BranchLine branching={branching} />
       <Composer
         isRunning={running !== undefined}
         isSending={send.isPending}

@@ -23,7 +23,7 @@ export const TurnView = memo(function TurnView({
   continueTurn,
 }: {
   turn: Turn;
-  deeds?: TurnDeeds;
+  deeds?: TurnDeeds | undefined;
   continueTurn?: (() => void) | undefined;
 }) {
   const isQuiet =

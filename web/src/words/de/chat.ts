@@ -113,6 +113,10 @@ export const CHAT = {
   'The conversations could not be listed': 'Die Gespräche konnten nicht aufgelistet werden',
   'The plan has no mistakes': 'Der Plan hat keine Fehler',
   thinks: 'denkt nach',
+  'Branched off from another conversation': 'Von einem anderen Gespräch abgezweigt',
+  'It goes into a branch; this conversation stays as it is.':
+    'Sie geht in einen Zweig; dieses Gespräch bleibt, wie es ist.',
+  'Send it here instead': 'Doch hier senden',
   'this conversation': 'dieses Gespräch',
   'This server allows “{label}” at most.': 'Dieser Server erlaubt höchstens „{label}“.',
   Threads: 'Gespräche',
