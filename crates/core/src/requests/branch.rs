@@ -114,6 +114,12 @@ impl Spec {
         self.groups.iter().enumerate().find(|(_, group)| group.tasks.contains(&task))
     }
 
+    /// Returns whether an answer is checked against a schema in it, or an expression evaluated.
+    pub(crate) fn checks(&self) -> bool {
+        let checks = |task: &Task| task.output_schema.is_some() || task.expressions().next().is_some();
+        !self.groups.is_empty() || self.tasks.iter().any(checks)
+    }
+
     /// Returns an expression by its owner and its key.
     pub(crate) fn written(&self, of: &Subject, key: Key) -> Option<&Expression> {
         let (when, each, repeat) = match of {

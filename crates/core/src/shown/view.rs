@@ -248,7 +248,7 @@ impl Run {
             waiting_since: self.waiting_since().map(Iso),
             cost_estimate: self.cost(),
             error: self.error(),
-            truncated: self.tasks().values().any(|task| task.truncated),
+            truncated: self.truncated(),
             open_reviews: self.open_reviews().iter().map(|review| review_id(run, *review)).collect(),
             asked: Asked::default(),
         }

@@ -78,12 +78,19 @@ impl Run {
         let lost = ended.how.is_lost();
         if place.is_whole() {
             self.outputs.extend(matches!(ended.how, How::Completed { .. }).then_some(place.task));
-            self.tasks.insert(place.task, ended);
+            self.put_ended(place.task, ended);
         } else {
             self.instances.insert(place, Instance::new(ended));
         }
         let spec = self.spec.clone();
         self.flow.end(&spec, place, lost);
+    }
+
+    /// Stores the result of a task, in place of an earlier one.
+    pub(super) fn put_ended(&mut self, task: usize, ended: Ended) {
+        self.truncated += usize::from(ended.truncated);
+        let before = self.tasks.insert(task, ended);
+        self.truncated -= usize::from(before.is_some_and(|before| before.truncated));
     }
 
     pub(super) fn task_failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
@@ -219,4 +226,31 @@ fn filled(task: &Task, template: &Template, variables: Variables<'_>) -> Result<
         agent,
         ..task.clone()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requests::expression::Expression;
+    use crate::requests::spec::Spec;
+
+    #[test]
+    fn what_every_row_and_every_answer_asks_is_known_without_looking_at_all_tasks() {
+        let ended = |truncated| Ended { truncated, ..Ended::without_turn(How::Cancelled, 1) };
+        let mut run = Run::default();
+        run.put_ended(0, ended(true));
+        run.put_ended(1, ended(false));
+        assert!(run.truncated());
+        run.put_ended(0, ended(false));
+        assert!(!run.truncated(), "it was done again");
+        run.put_ended(1, ended(true));
+        run.tasks.clear();
+        assert!(run.truncated());
+        let task = Task { when: Some(Expression::default()), ..Task::default() };
+        run.take_spec(&Arc::new(Spec { tasks: vec![task], ..Spec::default() }));
+        run.spec = Arc::default();
+        assert!(run.validates());
+        run.take_spec(&Arc::default());
+        assert!(!run.validates());
+    }
 }

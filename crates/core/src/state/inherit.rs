@@ -12,7 +12,7 @@ impl Run {
     pub(crate) fn forked(&mut self, origin: &Origin, edited: Option<&Edited>) {
         self.lineage.origin = Some(origin.clone());
         if let Some(Edited { spec, models, belt }) = edited {
-            self.spec = spec.clone();
+            self.take_spec(spec);
             self.models.extend(models.clone());
             self.own.extend(belt.keys().cloned());
             self.belt.extend(belt.clone());

@@ -9,7 +9,7 @@ use crate::id::{Id, Millis, Place};
 use crate::message::{Message, Spent, Usage};
 use crate::owner::Owner;
 use crate::requests::catalog::{Belt, Models, ToolInfo};
-use crate::requests::spec::{Spec, Task};
+use crate::requests::spec::Spec;
 use crate::schema::Schema;
 use crate::state::budget::{Budget, Claim};
 use crate::state::conversation::{Conversation, Phase, Used};
@@ -31,9 +31,7 @@ impl Run {
 
     /// Returns whether answers or arguments are checked against schemas in this run, or expressions evaluated.
     pub fn validates(&self) -> bool {
-        let branches = |task: &Task| task.when.is_some() || task.for_each.is_some();
-        let checks = |task: &Task| task.output_schema.is_some() || branches(task);
-        !self.belt.is_empty() || !self.spec.groups.is_empty() || self.spec.tasks.iter().any(checks)
+        self.checks || !self.belt.is_empty()
     }
 
     /// Returns the owner of the run.
@@ -155,6 +153,11 @@ impl Run {
     /// Returns the number of tasks that failed.
     pub(crate) fn failed(&self) -> usize {
         self.failed
+    }
+
+    /// Returns whether the output of a task is a cut answer.
+    pub(crate) fn truncated(&self) -> bool {
+        self.truncated > 0
     }
 
     /// Returns the results of which models were shown only the beginning, by handle.

@@ -61,6 +61,10 @@ pub struct Run {
     pub(super) tasks: BTreeMap<usize, Ended>,
     pub(super) outputs: Vec<usize>,
     pub(super) failed: usize,
+    /// The number of tasks whose output is a cut answer.
+    pub(super) truncated: usize,
+    /// Whether a task has a schema or an expression.
+    pub(super) checks: bool,
     /// The full results of calls of which models were shown only the beginning.
     pub(super) cut: BTreeMap<String, Text>,
     pub(super) reviews: Reviews,
@@ -210,13 +214,18 @@ impl Run {
         self.lineage.copied = *copied;
         self.owner = owner.clone();
         ensemble_id.clone_into(&mut self.ensemble_id);
-        self.spec = spec.clone();
+        self.take_spec(spec);
         self.models = models.clone();
         self.belt = belt.clone();
         self.own = belt.keys().cloned().collect();
         self.flow = Flow::of(spec);
         self.spending.budget = Budget::new(&spec.limits);
         self.accepted_at = self.at;
+    }
+
+    pub(super) fn take_spec(&mut self, spec: &Arc<Spec>) {
+        self.checks = spec.checks();
+        self.spec = spec.clone();
     }
 
     fn adopted(&mut self, epoch: u64, before: Millis) {
@@ -351,7 +360,7 @@ impl Run {
         if self.spec.workflow == Workflow::Hierarchical {
             self.outputs.push(turn.worker);
             self.lineage.inherited.remove(&turn.worker);
-            self.tasks.insert(turn.worker, ended);
+            self.put_ended(turn.worker, ended);
         }
     }
 
