@@ -6,14 +6,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Shared text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Text(Stored);
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum Stored {
     Here(Arc<str>),
@@ -63,6 +65,37 @@ impl Text {
         let Stored::Attached { attachment } = self.0 else { return true };
         let found = attachments.get(attachment).cloned();
         found.map(|text| self.0 = Stored::Here(text)).is_some()
+    }
+}
+
+/// Reads a text straight into its shared form: most of a log are texts, and an untagged enum would copy each of
+/// them twice.
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Text;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a text or the number of an attachment")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+        Ok(text.into())
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Text, M::Error> {
+        #[derive(Deserialize)]
+        struct Attached {
+            attachment: usize,
+        }
+        let Attached { attachment } = Attached::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Text(Stored::Attached { attachment }))
     }
 }
 

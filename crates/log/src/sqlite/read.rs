@@ -3,6 +3,7 @@
 //! of a row are damaged together.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rusqlite::types::FromSqlError;
@@ -81,17 +82,21 @@ impl Reading<'_> {
             if !(first..end).contains(&next) {
                 return Err(missing());
             }
-            let skipped = next - first;
-            let wanted = end.min(until) - next;
-            let bundle = self.bundle(row, count)?;
-            records.extend(bundle.into_iter().skip(number(skipped)).take(number(wanted)));
-            next += wanted;
+            let wanted = number(next - first)..number(end.min(until) - first);
+            self.bundle(row, count, wanted, records)?;
+            next = end.min(until);
         }
         Ok(())
     }
 
-    /// Returns the records of a row, which are so many.
-    fn bundle(&mut self, row: &Row<'_>, count: Seq) -> Result<Vec<Record>, Fault> {
+    /// Adds the wanted records of a row, which holds so many: a row is read again for the rest of it.
+    fn bundle(
+        &mut self,
+        row: &Row<'_>,
+        count: Seq,
+        wanted: Range<usize>,
+        records: &mut Vec<Record>,
+    ) -> Result<(), Fault> {
         let version: i64 = row.get(2)?;
         let sum: i64 = row.get(3)?;
         if !(1..=i64::from(VERSION)).contains(&version) {
@@ -105,12 +110,15 @@ impl Reading<'_> {
         }
         if count == 1 {
             let attachments = hashes.chunks(HASH_BYTES).map(|hash| self.attachment(hash)).collect::<Result<_, _>>()?;
-            return Ok(vec![Record { body: body.into(), attachments }]);
+            records.push(Record { body: body.into(), attachments });
+            return Ok(());
         }
-        let bodies = body.split(SEPARATOR).map(|body| Record { body: body.into(), attachments: Vec::new() });
-        let records: Vec<Record> = bodies.collect();
-        let is_whole = records.len() as Seq == count;
-        if is_whole { Ok(records) } else { Err(Fault::Damage("its row holds another number of records".into())) }
+        if body.matches(SEPARATOR).count() as Seq + 1 != count {
+            return Err(Fault::Damage("its row holds another number of records".into()));
+        }
+        let bodies = body.split(SEPARATOR).skip(wanted.start).take(wanted.len());
+        records.extend(bodies.map(|body| Record { body: body.into(), attachments: Vec::new() }));
+        Ok(())
     }
 
     fn attachment(&mut self, name: &[u8]) -> Result<Arc<str>, Fault> {
