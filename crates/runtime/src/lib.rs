@@ -8,7 +8,8 @@
 //! - [`limits`]: limits on concurrent calls; [`admission`]: limits on active runs, and
 //!   their queue; [`suspects`]: runs that were worked on when a process died
 //! - [`ring`] and `watcher`: frames rendered once, followed by many; `speech`: tokens
-//!   of models meanwhile; [`feed`]: the frames of all runs together
+//!   of models meanwhile; [`feed`]: the frames of all runs together; [`replay`]: stored frames,
+//!   read on from time to time
 //! - [`links`]: words and hints between nodes; `presence`: who attends a thread on any of them
 //! - [`past`]: the earlier turns of a thread, which its next turns continue
 //! - [`meters`]: metrics; [`telemetry`]: spans for a collector
@@ -33,6 +34,7 @@ mod permits;
 mod portion;
 mod presence;
 mod register;
+pub mod replay;
 pub mod ring;
 mod room;
 mod runner;

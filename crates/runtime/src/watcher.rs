@@ -52,9 +52,9 @@ pub(crate) struct Watcher {
     around: Option<Around>,
     /// The words of the run's owner, while it is another node.
     hearing: Option<Hearing>,
-    /// The fold of the records that were read: frames refer to it.
+    /// The fold of the records that were read: frames refer to it. Empty while the owner renders them.
     run: Run,
-    /// The number of records read.
+    /// The number of records in it.
     read: Seq,
     caught_up: bool,
     /// Whether it has had the answers that were under way when it came.
@@ -208,6 +208,9 @@ impl Watcher {
             Ordering::Less => self.caught_up = false,
             Ordering::Equal => {
                 self.joined = true;
+                // Most watchers only wait from now on, and need no copy of the run; one that falls behind reads it
+                // again and keeps it.
+                (self.run, self.read) = (Run::default(), 0);
                 self.queue.extend(words);
             }
             // An event that was read is about to be published: then it is tried again.
@@ -339,25 +342,53 @@ pub(crate) async fn history(log: &dyn Log, id: &str) -> Result<Vec<Event>, Error
     }
 }
 
-/// Returns at most `max` frames from `from` on. Frames refer to earlier events, so
-/// everything up to them is folded.
-pub(crate) async fn page(log: &dyn Log, id: &str, from: Seq, max: usize) -> Result<Vec<Frame>, Error> {
-    let mut run = Run::default();
-    let mut len = 0;
-    let mut frames = Vec::new();
-    loop {
-        let page = log.read(id, len, PAGE_MAX).await?;
-        let last = page.len() < PAGE_MAX;
-        for record in page {
-            let event = codec::decode(&record, (id, len))?;
-            run.apply(&event);
-            if len >= from && frames.len() < max {
-                frames.push(Frame::event(len, run.frame(id, len, &event)));
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use consort_core::event::EventKind;
+    use consort_core::owner::Owner;
+    use consort_log::{Append, MemoryLog, Row};
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::ring::Ring;
+
+    /// Stores the event of this number, and publishes it without its frame.
+    async fn happens(log: &MemoryLog, ring: &Ring, seq: Seq) {
+        let event = Event { at: 1, kind: EventKind::RunPaused { by: seq.to_string() } };
+        let row = Row {
+            kind: "run".into(),
+            status: "RUNNING".into(),
+            owner: Owner::local(),
+            started_at: 1,
+            ended_at: None,
+            tags: BTreeMap::new(),
+            body: "{}".into(),
+            words: None,
+        };
+        let records = vec![codec::encode(&event).unwrap()];
+        let append = Append { stream: "run-1".into(), expected: seq, epoch: 1, records, row, claims: Vec::new() };
+        log.append(append).await.unwrap();
+        ring.publish(CommitFrames::Unrendered, seq);
+    }
+
+    #[tokio::test]
+    async fn a_watcher_that_only_waits_keeps_no_copy_of_the_run_and_reads_it_again_when_it_is_behind() {
+        let log = Arc::new(MemoryLog::default());
+        let ring = Ring::default();
+        happens(&log, &ring, 0).await;
+        let source = Source::Ring(ring.subscribe());
+        let mut watcher = Watcher::new("run-1".into(), log.clone(), source, 0, Meters::default());
+        let mut seen = Vec::new();
+        for seq in 1..=3 {
+            while let Some(Some(Ok(Frame::Event { seq, .. }))) = watcher.frame().now_or_never() {
+                seen.push(seq);
             }
-            len += 1;
+            let keeps = watcher.run != Run::default();
+            assert_eq!((watcher.joined, keeps, watcher.read), (true, seq > 1, if seq > 1 { seq } else { 0 }));
+            happens(&log, &ring, seq).await;
         }
-        if last || frames.len() >= max {
-            return Ok(frames);
-        }
+        assert_eq!(seen, [0, 1, 2]);
     }
 }

@@ -52,5 +52,6 @@ fn compiled(kind: &str) -> Validator {
 pub(super) fn json(frame: &EventFrame) -> Value {
     let json: Value = serde_json::from_str(&frame.text()).unwrap();
     assert_eq!(json, frame.json());
+    assert_eq!(frame.json().to_string(), frame.text(), "in the same order");
     json
 }

@@ -11,8 +11,9 @@ use futures::stream::BoxStream;
 
 use super::{Engine, Error};
 use crate::feed::Feed;
+use crate::replay::Replay;
 use crate::ring::{Frame, Listener};
-use crate::watcher::{Around, Purpose, Source, Watcher, history, load, lost, page};
+use crate::watcher::{Around, Purpose, Source, Watcher, history, load, lost};
 
 impl Engine {
     /// Returns every frame from `from` on, then each new one, until the run ends.
@@ -141,7 +142,15 @@ impl Engine {
     /// Returns at most `max` stored frames from `from` on.
     pub async fn page(&self, run: &str, from: Seq, max: usize) -> Result<Vec<Frame>, Error> {
         self.row(run).await?;
-        Ok(self.0.damage.note(page(&*self.0.seams.log, run, from, max).await)?)
+        let mut replay = Replay::default();
+        Ok(self.0.damage.note(replay.frames(&*self.0.seams.log, run, from, max).await)?)
+    }
+
+    /// Returns the stored frames that follow those a replay of the run has read.
+    pub async fn read_on(&self, run: &str, replay: &mut Replay) -> Result<Vec<Frame>, Error> {
+        self.check_sight(run).await?;
+        let frames = self.0.damage.note(replay.frames(&*self.0.seams.log, run, 0, usize::MAX).await)?;
+        if replay.is_empty() { self.without_events(run).await } else { Ok(frames) }
     }
 
     /// Returns the run that holds a key.

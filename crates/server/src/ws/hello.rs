@@ -12,8 +12,10 @@ use consort_runtime::engine::Engine;
 use crate::Site;
 use crate::problem::Problem;
 use crate::ws::answer::{self, Answer};
+use crate::ws::calls::ModelCall;
 use crate::ws::places::{FeedPosition, FeedPositions};
-use crate::ws::trace::{Iteration, SentFrame, Trace, shortened};
+use crate::ws::sent::{Form, SentFrame};
+use crate::ws::trace::Trace;
 
 /// The maximum number of bytes of a `hello`.
 pub(super) const HELLO_MAX: usize = 4 * 1024 * 1024;
@@ -65,7 +67,7 @@ async fn asked(runs: &Engine, reviews: &mut Vec<SentFrame>) -> Result<HashMap<Ar
     for (run, _) in active.into_iter().filter(|(_, row)| view::awaits_review(&row.body)) {
         let Ok(frames) = engine.page(&run, 0, usize::MAX).await else { continue };
         let trace = Trace::of(&frames, 0);
-        reviews.extend(trace.reviews.into_iter().map(|(_, told)| told));
+        reviews.extend(trace.reviews.into_iter().map(|(_, sent)| sent));
         asked.insert(run, trace.len);
     }
     Ok(asked)
@@ -84,7 +86,7 @@ async fn story(site: &Site, runs: &Engine, places: &mut FeedPositions) -> Result
         let Some(trace) = site.traces.of(site, runs, run).await? else { continue };
         let place = if trace.ended_at.is_some() { FeedPosition::Over } else { FeedPosition::Feed(Some(trace.len)) };
         places.set(run.clone(), place);
-        reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
+        reviews.extend(trace.reviews.iter().map(|(_, sent)| sent.clone()));
         traces.push(trace);
     }
     for (run, row) in active.iter().filter(|(run, _)| !names.contains(run)) {
@@ -92,7 +94,7 @@ async fn story(site: &Site, runs: &Engine, places: &mut FeedPositions) -> Result
         if view::awaits_review(&row.body)
             && let Some(trace) = site.traces.of(site, runs, run).await?
         {
-            reviews.extend(trace.reviews.iter().map(|(_, told)| told.clone()));
+            reviews.extend(trace.reviews.iter().map(|(_, sent)| sent.clone()));
         }
     }
     Ok(Story { traces, reviews })
@@ -124,104 +126,144 @@ fn head(site: &Site, traces: &[Arc<Trace>]) -> answer::Hello {
 }
 
 fn written(mut head: answer::Hello, story: &Story) -> String {
-    let (iterations, cut_calls) = fitted_calls(&recent(&story.traces));
-    let cut_reviews = size(&story.reviews) > PART_MAX;
-    let reviews: Vec<SentFrame> =
-        if cut_reviews { story.reviews.iter().map(shortened).collect() } else { story.reviews.clone() };
+    let (calls, cut_calls) = fitted_calls(&recent(&story.traces));
+    let size_in = |form: Form| story.reviews.iter().map(|sent| sent.size(form)).sum::<usize>();
+    let form = if size_in(Form::Whole) > PART_MAX { Form::Short } else { Form::Whole };
     let begun = Answer::Hello(Box::new(head.clone())).text().len();
-    let spent = begun + iterations.len() + size(&reviews) + FRAMING;
+    let calls_size = calls.iter().map(Pair::size).sum::<usize>() + calls.len().saturating_sub(1);
+    let spent = begun + calls_size + size_in(form) + FRAMING;
     let (mut kept, cut_frames) = fitted(&story.traces, HELLO_MAX.saturating_sub(spent));
-    kept.extend(reviews);
-    head.truncated = cut_calls || cut_reviews || cut_frames;
+    kept.extend(story.reviews.iter().map(|sent| Chosen { sent, form }));
+    head.truncated = cut_calls || form == Form::Short || cut_frames;
     let mut text = Answer::Hello(Box::new(head)).text();
     text.pop();
-    let frames: Vec<&str> = kept.iter().map(|told| &*told.text).collect();
+    text.reserve_exact(kept.iter().map(Chosen::size).sum::<usize>() + calls_size + FRAMING);
     // Frames are JSON already, exactly as they were sent.
-    format!(r#"{text},"snapshotTrace":[{}],"recentIterations":[{iterations}]}}"#, frames.join(","))
+    text.push_str(r#","snapshotTrace":["#);
+    for (position, chosen) in kept.iter().enumerate() {
+        text.extend([if position > 0 { "," } else { "" }, chosen.text()]);
+    }
+    text.push_str(r#"],"recentIterations":["#);
+    for (position, call) in calls.iter().enumerate() {
+        text.push_str(if position > 0 { "," } else { "" });
+        call.write(&mut text);
+    }
+    text.push_str("]}");
+    text
+}
+
+/// A frame for `hello`, and the form that there is room for.
+#[derive(Clone, Copy)]
+struct Chosen<'a> {
+    sent: &'a SentFrame,
+    form: Form,
+}
+
+impl<'a> Chosen<'a> {
+    fn text(&self) -> &'a str {
+        self.sent.text(self.form)
+    }
+
+    fn size(&self) -> usize {
+        self.sent.size(self.form)
+    }
 }
 
 /// Returns frames of all runs in the order of their events, as many as fit, and
 /// whether anything is missing.
-fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<SentFrame>, bool) {
+fn fitted(traces: &[Arc<Trace>], mut room: usize) -> (Vec<Chosen<'_>>, bool) {
     let mut all = Vec::new();
     let mut cut = false;
     for (position, trace) in traces.iter().enumerate() {
-        cut |= trace.shortened;
-        let mut frames = trace.kept.clone();
-        if size(&frames) > room {
-            cut = true;
-            frames = frames.iter().map(shortened).collect();
-        }
-        if size(&frames) > room && position > 0 {
+        let size_in = |form: Form| trace.kept.iter().map(|sent| sent.size(form)).sum::<usize>();
+        let form = if size_in(trace.form) > room { Form::Short } else { trace.form };
+        cut |= form == Form::Short;
+        if form == Form::Short && size_in(form) > room && position > 0 {
             break;
         }
-        let frames = newest(frames, room);
-        room = room.saturating_sub(size(&frames));
+        let frames = newest(&trace.kept, form, room);
+        room = room.saturating_sub(frames.iter().map(Chosen::size).sum());
         all.push(frames);
     }
-    let mut all: Vec<SentFrame> = all.into_iter().rev().flatten().collect();
-    all.sort_by_key(SentFrame::at);
+    let mut all: Vec<Chosen<'_>> = all.into_iter().rev().flatten().collect();
+    all.sort_by_key(|chosen| chosen.sent.at());
     (all, cut)
 }
 
 /// Returns the first frame, which the others depend on, and the newest.
-fn newest(frames: Vec<SentFrame>, room: usize) -> Vec<SentFrame> {
-    let Some((first, rest)) = frames.split_first() else { return frames };
-    let mut left = room.saturating_sub(first.text.len() + 1);
-    let fits = |told: &&SentFrame| {
-        let needed = told.text.len() + 1;
-        let fits = needed <= left;
-        left = left.saturating_sub(needed);
+fn newest(frames: &[SentFrame], form: Form, room: usize) -> Vec<Chosen<'_>> {
+    let Some((first, rest)) = frames.split_first() else { return Vec::new() };
+    let mut left = room.saturating_sub(first.size(form));
+    let fits = |sent: &&SentFrame| {
+        let fits = sent.size(form) <= left;
+        left = left.saturating_sub(sent.size(form));
         fits
     };
-    let mut kept: Vec<SentFrame> = rest.iter().rev().take_while(fits).cloned().collect();
-    kept.push(first.clone());
-    kept.reverse();
-    kept
-}
-
-fn size(frames: &[SentFrame]) -> usize {
-    frames.iter().map(|told| told.text.len() + 1).sum()
+    let count = rest.iter().rev().take_while(fits).count();
+    let newest = rest.get(rest.len() - count..).unwrap_or_default();
+    std::iter::once(first).chain(newest).map(|sent| Chosen { sent, form }).collect()
 }
 
 /// Returns the newest model calls of the newest run, and of those that were still
 /// active when it started; older runs are left out.
-fn recent(traces: &[Arc<Trace>]) -> Vec<&Iteration> {
+fn recent(traces: &[Arc<Trace>]) -> Vec<&ModelCall> {
     let newest = traces.iter().find(|trace| trace.started.is_some());
     let began = newest.and_then(|trace| Some(trace.started.as_ref()?.1));
     let lasted = |trace: &&Arc<Trace>| match (&trace.ended_at, began) {
         (Some(ended), Some(began)) => *ended > began || newest.is_some_and(|newest| Arc::ptr_eq(newest, trace)),
         (None, _) | (_, None) => true,
     };
-    let mut calls: Vec<&Iteration> = traces.iter().filter(lasted).flat_map(|trace| trace.iterations.iter()).collect();
+    let mut calls: Vec<&ModelCall> = traces.iter().filter(lasted).flat_map(|trace| trace.calls.all()).collect();
     calls.sort_by_key(|call| call.started.at());
     calls
 }
 
-/// Returns the newest calls that fit, as JSON, and whether anything is missing.
-fn fitted_calls(calls: &[&Iteration]) -> (String, bool) {
+/// Returns the newest calls that fit, and whether anything is missing.
+fn fitted_calls<'a>(calls: &[&'a ModelCall]) -> (Vec<Pair<'a>>, bool) {
     let mut room = PART_MAX;
     let mut cut = false;
-    let mut written: Vec<String> = Vec::new();
+    let mut fitting = Vec::new();
     for call in calls.iter().rev() {
-        let mut text = pair(&call.started, call.completed.as_ref());
-        if text.len() > room {
+        let mut pair = Pair { call, form: Form::Whole };
+        if pair.size() > room {
             cut = true;
-            text = pair(&shortened(&call.started), call.completed.as_ref().map(shortened).as_ref());
+            pair.form = Form::Short;
         }
-        if text.len() > room {
+        if pair.size() > room {
             break;
         }
-        room -= text.len();
-        written.push(text);
+        room -= pair.size();
+        fitting.push(pair);
     }
-    written.reverse();
-    (written.join(","), cut)
+    fitting.reverse();
+    (fitting, cut)
 }
 
-fn pair(started: &SentFrame, completed: Option<&SentFrame>) -> String {
-    let completed = completed.map_or_else(String::new, |told| format!(r#","completed":{}"#, told.text));
-    format!(r#"{{"started":{}{completed}}}"#, started.text)
+/// A model call for `hello`, and the form that there is room for.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    call: &'a ModelCall,
+    form: Form,
+}
+
+impl<'a> Pair<'a> {
+    /// Returns the parts of its text.
+    fn parts(&self) -> [&'a str; 5] {
+        let ModelCall { started, completed, .. } = self.call;
+        let started = started.text(self.form);
+        match completed {
+            Some(completed) => [r#"{"started":"#, started, r#","completed":"#, completed.text(self.form), "}"],
+            None => [r#"{"started":"#, started, "", "", "}"],
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.parts().iter().map(|part| part.len()).sum()
+    }
+
+    fn write(&self, text: &mut String) {
+        text.extend(self.parts());
+    }
 }
 
 #[cfg(test)]
@@ -232,41 +274,37 @@ mod tests {
 
     use super::*;
 
-    fn told(at: u64, bytes: usize) -> SentFrame {
+    fn sent(at: u64, bytes: usize) -> SentFrame {
         let task_description = "x".repeat(bytes);
         let task = TaskPlace { turn: TurnPlace { task_description, ..TurnPlace::default() }, task_name: None };
         let frame = Frame::ReflectionStarted { task };
-        SentFrame::new(&Arc::new(EventFrame::Run(RunFrame {
-            run_id: "r".into(),
-            seq: 0,
-            frame,
-            inherited: false,
-            at: Iso(at),
-        })))
+        let frame = RunFrame { run_id: "r".into(), seq: 0, frame, inherited: false, at: Iso(at) };
+        let frame = EventFrame::Run(frame);
+        SentFrame::new(&frame, &frame.text().into())
     }
 
     fn trace(frames: Vec<SentFrame>) -> Arc<Trace> {
-        Arc::new(Trace { kept: frames, ..Trace::default() })
+        Arc::new(Trace::with(frames))
     }
 
-    fn times(frames: &[SentFrame]) -> Vec<u64> {
-        frames.iter().map(|told| told.at().0).collect()
+    fn times(frames: &[Chosen<'_>]) -> Vec<u64> {
+        frames.iter().map(|chosen| chosen.sent.at().0).collect()
     }
 
     #[test]
     fn runs_are_told_in_the_order_of_their_events_when_there_is_room() {
-        let traces = [trace(vec![told(2, 1), told(4, 1)]), trace(vec![told(1, 1), told(3, 1)])];
+        let traces = [trace(vec![sent(2, 1), sent(4, 1)]), trace(vec![sent(1, 1), sent(3, 1)])];
         let (all, cut) = fitted(&traces, 1_000);
         assert_eq!((times(&all), cut), (vec![1, 2, 3, 4], false));
     }
 
     #[test]
     fn newer_runs_are_kept_first_and_texts_are_cut_before_anything_is_left_out() {
-        let traces = [trace(vec![told(5, 5_000)]), trace(vec![told(3, 5_000)]), trace(vec![told(1, 5_000)])];
+        let traces = [trace(vec![sent(5, 5_000)]), trace(vec![sent(3, 5_000)]), trace(vec![sent(1, 5_000)])];
         let (all, cut) = fitted(&traces, 6_500);
         assert_eq!((times(&all), cut), (vec![3, 5], true));
-        assert!(all[0].text.contains("[truncated]") && !all[1].text.contains("[truncated]"));
-        let one = [trace(vec![told(1, 500), told(2, 500), told(3, 500)])];
+        assert!(all[0].text().contains("[truncated]") && !all[1].text().contains("[truncated]"));
+        let one = [trace(vec![sent(1, 500), sent(2, 500), sent(3, 500)])];
         assert_eq!(times(&fitted(&one, 1_300).0), [1, 3], "what it belongs to, and the newest");
     }
 }

@@ -1,15 +1,17 @@
 //! `/ws`: everything that happens, and everything that can be asked, over one
 //! socket. The first frame is `hello`; what it does not hold comes live.
 //! In reading order: `session` (the loop), `frames` (what clients send),
-//! `answer` (what is answered), `wanted`, `places` and `talks` (who gets what, once), `hello` with `trace`, `outbox`.
+//! `answer` (what is answered), `wanted`, `places` and `talks` (who gets what, once), `hello` with `trace` (`sent`, `calls`), `outbox`.
 
 pub(crate) mod answer;
+mod calls;
 mod frames;
 mod hello;
 mod link;
 mod outbox;
 mod pace;
 mod places;
+mod sent;
 mod session;
 mod talks;
 mod trace;

@@ -1,5 +1,6 @@
 //! `/ws` through real sockets.
 
+mod arrival;
 mod chat;
 mod door;
 mod fold;
