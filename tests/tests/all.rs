@@ -9,6 +9,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "tests look for one thing among many")]
 
 mod agents;
+mod asked;
 mod chaos;
 mod chats;
 mod cluster;

@@ -89,10 +89,6 @@ const TOOL_PATIENCE: Duration = Duration::from_secs(30);
 /// The default classes of tools that may be called directly.
 pub const DIRECT: [Permission; 3] = [Permission::Safe, Permission::Knowledge, Permission::Network];
 
-/// The time that a starting server looks for unreadable runs before it accepts
-/// requests; the rest is inspected in the background. Enough for some thousand runs.
-const INSPECTION: Duration = Duration::from_millis(500);
-
 /// The time between two looks for attachments that nothing uses any more.
 const ATTACHMENT_SWEEP: Duration = Duration::from_mins(30);
 
@@ -201,17 +197,14 @@ impl Server {
         // Before a run is resumed, which then tells of its questions.
         engine.announce(self.webhooks.clone(), self.push_reach.clone());
         async move {
+            // Before anything goes on, which would slow it down.
+            engine.inspect_newest().await?;
             // Damaged runs were logged already.
             let recovery = engine.recover().await?;
             if recovery.resumed > 0 {
                 tracing::info!(runs = recovery.resumed, "going on with unfinished runs");
             }
             chats.resume().await?;
-            // Unreadable runs are known before the first request, unless there is much to read.
-            match tokio::time::timeout(INSPECTION, engine.inspect()).await {
-                Ok(inspected) => inspected?,
-                Err(_elapsed) => tracing::info!("stored runs are still looked through while the server answers"),
-            }
             Ok(network.dial())
         }
     }
@@ -242,7 +235,7 @@ impl Server {
         let log = seams.log.clone();
         let clock = seams.clock;
         let sweeping = everything.clone().on_duty("answers", move || once::sweep(log.clone(), clock));
-        let inspecting = inspect(site.engine().clone());
+        let inspecting = after_start(site.terms.started.clone(), inspect(site.engine().clone()));
         let scheduling = {
             let schedules = site.schedules.clone();
             let since = clock.now();

@@ -10,6 +10,7 @@ use consort_core::run::Run;
 use consort_core::spec::Kind;
 use consort_log::cluster::{Claimed, Node, Term, Vacancy, Waiting};
 use consort_log::{self as log, Seq};
+use futures::stream::{self, StreamExt};
 use tokio::time::{Instant, timeout};
 
 use super::abroad::Abroad;
@@ -35,6 +36,9 @@ const CLAIM_MAX: usize = 64;
 /// Runs taken at once by a node without free slots: somebody must go on with what was under way.
 const CLAIM_MIN: usize = 8;
 
+/// Runs loaded at once: while one is read, others are folded.
+const LOADED_AT_ONCE: usize = 8;
+
 /// The result of resuming unfinished runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
@@ -52,6 +56,16 @@ pub(super) struct Found {
     pub(super) claimed: Claimed,
 }
 
+/// The result of loading a run that was claimed.
+pub(super) enum Loaded {
+    /// It can go on.
+    Found(Box<Found>),
+    /// It is over, owned here or given up.
+    Nothing,
+    /// It cannot go on; its id and the reason.
+    Damaged(String, String),
+}
+
 impl Engine {
     /// Resumes every unfinished run that nobody works on. In a cluster this begins to happen whenever a node
     /// is gone, as long as the engine is there.
@@ -64,18 +78,12 @@ impl Engine {
 
     /// Resumes one run that an earlier process left unfinished.
     pub async fn take_up(&self, run: &str) -> Recovery {
-        let mut recovery = Recovery::default();
         match self.0.seams.cluster.take(run).await {
-            Ok(Some(claimed)) => {
-                if let Some(found) = self.find(claimed, &mut recovery).await {
-                    self.go_on(found).await;
-                }
-            }
+            Ok(Some(claimed)) => self.go_on_with(vec![claimed]).await,
             // Its owner goes on with it.
-            Ok(None) => {}
-            Err(error) => recovery.damaged.push((run.to_owned(), error.to_string())),
+            Ok(None) => Recovery::default(),
+            Err(error) => Recovery { resumed: 0, damaged: vec![(run.to_owned(), error.to_string())] },
         }
-        recovery
     }
 
     /// Returns whether no other node shares the log.
@@ -100,32 +108,38 @@ impl Engine {
         Ok(self.go_on_with(claimed).await)
     }
 
+    /// Goes on with these runs. All of them are loaded before the first one works: what it does would delay those
+    /// behind it, and the start of the server with them.
     pub(super) async fn go_on_with(&self, claimed: Vec<Claimed>) -> Recovery {
         let mut recovery = Recovery::default();
+        let mut working = Vec::new();
         let mut parked = Vec::new();
-        for claimed in claimed {
-            match self.find(claimed, &mut recovery).await {
-                Some(found) if found.run.is_parked() => parked.push(found),
-                Some(found) => self.go_on(found).await,
-                None => {}
+        let mut loading = stream::iter(claimed).map(|claimed| self.find(claimed)).buffered(LOADED_AT_ONCE);
+        while let Some(loaded) = loading.next().await {
+            match loaded {
+                Loaded::Found(found) if found.run.is_parked() => parked.push(found),
+                Loaded::Found(found) => working.push(found),
+                Loaded::Damaged(run, reason) => recovery.damaged.push((run, reason)),
+                Loaded::Nothing => {}
             }
         }
+        recovery.resumed = working.len() + parked.len();
         // Runs that had a slot get it back before the others ask for one.
-        for found in parked {
-            self.go_on(found).await;
+        for found in working.into_iter().chain(parked) {
+            self.go_on(*found).await;
         }
         recovery
     }
 
     /// Loads a run that has not ended, unless it is owned here.
-    pub(super) async fn find(&self, claimed: Claimed, recovery: &mut Recovery) -> Option<Found> {
+    pub(super) async fn find(&self, claimed: Claimed) -> Loaded {
         let id = &claimed.stream;
         if self.live().contains_key(id) {
-            return None;
+            return Loaded::Nothing;
         }
         match self.0.damage.note(load(&*self.0.seams.log, id, Purpose::GoOn).await) {
             // Its owner has finished it meanwhile.
-            Ok((run, _)) if run.ended() => None,
+            Ok((run, _)) if run.ended() => Loaded::Nothing,
             Ok((run, len)) if self.0.suspects.get().is_some_and(|suspects| suspects.is_poisoned(id)) => {
                 tracing::error!(run = %id, "three processes died over this run; it is not tried again");
                 let kind = run.spec().kind;
@@ -135,20 +149,16 @@ impl Engine {
                 let adoption = self.adoption(&run, &claimed);
                 let placed = Placed { id, kind, seat, ring, seen_by, adoption };
                 self.start(placed, move |runner| runner.resume(run, len).give_up());
-                None
+                Loaded::Nothing
             }
-            Ok((run, len)) => {
-                recovery.resumed += 1;
-                Some(Found { run, len, claimed })
-            }
+            Ok((run, len)) => Loaded::Found(Box::new(Found { run, len, claimed })),
             Err(error) => {
                 tracing::error!(run = %id, %error, "cannot go on with a run");
                 if let log::Error::Damaged { .. } = &error {
                     // Also where another stream is damaged that the run depends on.
                     self.0.damage.mark(id, &error);
                 }
-                recovery.damaged.push((id.to_string(), error.to_string()));
-                None
+                Loaded::Damaged(id.to_string(), error.to_string())
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The search for runs that cannot be read, so that lists can show them as damaged.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use consort_core::spec::Kind;
 use consort_log::{self as log, Order, Query, Row};
@@ -9,8 +10,13 @@ use consort_tools::collections;
 use super::{Engine, Error};
 use crate::watcher::{Content, check};
 
-/// Runs listed at once during the search.
-const INSPECTED_PAGE: usize = 500;
+/// Streams of each kind that are read before a server accepts requests, and between two pauses afterwards.
+const INSPECTED_FIRST: usize = 200;
+/// Streams listed at once afterwards: each list passes over those before it.
+const INSPECTED_PAGE: usize = 5_000;
+/// The time of a pause, a multiple of the time for what is read before it: looking through very many runs must not
+/// slow down those that work.
+const PAUSE: Duration = Duration::from_millis(100);
 
 impl Engine {
     /// Returns the reason why a run, or another stream, cannot be read, as far as it is known.
@@ -40,37 +46,71 @@ impl Engine {
         Ok(self.damage(run).map(|reason| (row, reason)))
     }
 
-    /// Reads every stored run and collection once and remembers those that cannot be read,
-    /// the newest first. Once that is done, a second call does nothing.
+    /// Reads the newest stored runs and collections and remembers those that cannot be read.
+    pub async fn inspect_newest(&self) -> Result<(), Error> {
+        let mut is_all = true;
+        for (kind, content) in inspected() {
+            is_all &= self.inspect_kind(kind, content, Extent::Newest).await?;
+        }
+        self.0.inspected.fetch_or(is_all, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reads every stored run and collection and remembers those that cannot be read, the newest first; without
+    /// haste, because others work meanwhile. Does nothing once that is done.
     pub async fn inspect(&self) -> Result<(), Error> {
         if self.0.inspected.load(Ordering::Relaxed) {
             return Ok(());
         }
-        for kind in Kind::ALL {
-            self.inspect_kind(kind.word(), Content::Events).await?;
+        for (kind, content) in inspected() {
+            self.inspect_kind(kind, content, Extent::All).await?;
         }
-        self.inspect_kind(collections::KIND, Content::Other).await?;
         self.0.inspected.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    async fn inspect_kind(&self, kind: &str, content: Content) -> Result<(), Error> {
+    /// Reads streams of a kind; returns whether these were all.
+    async fn inspect_kind(&self, kind: &str, content: Content, extent: Extent) -> Result<bool, Error> {
         let log = &*self.0.seams.log;
+        let limit = match extent {
+            Extent::Newest => INSPECTED_FIRST,
+            Extent::All => INSPECTED_PAGE,
+        };
         let mut offset = 0;
         loop {
             let kind = Some(kind.to_owned());
-            let query = Query { kind, order: Order::NewestStart, offset, limit: INSPECTED_PAGE, ..Query::default() };
+            let query = Query { kind, order: Order::NewestStart, offset, limit, ..Query::default() };
             let rows = log.list(query).await?.rows;
-            for (stream, _) in &rows {
-                match self.0.damage.note(check(log, stream, content).await) {
-                    Ok(()) | Err(log::Error::Damaged { .. }) => {}
-                    Err(error) => return Err(error.into()),
+            for some in rows.chunks(INSPECTED_FIRST) {
+                for (stream, _) in some {
+                    match self.0.damage.note(check(log, stream, content).await) {
+                        Ok(()) | Err(log::Error::Damaged { .. }) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                if let Extent::All = extent {
+                    tokio::time::sleep(PAUSE).await;
                 }
             }
-            offset += rows.len();
-            if rows.len() < INSPECTED_PAGE {
-                return Ok(());
+            let is_last = rows.len() < limit;
+            if is_last || matches!(extent, Extent::Newest) {
+                return Ok(is_last);
             }
+            offset += rows.len();
         }
     }
+}
+
+/// The streams of a kind that are read.
+#[derive(Clone, Copy)]
+enum Extent {
+    /// The newest, which people look at first.
+    Newest,
+    All,
+}
+
+/// Returns the kinds of streams that are read, and what they hold.
+fn inspected() -> impl Iterator<Item = (&'static str, Content)> {
+    let runs = Kind::ALL.into_iter().map(|kind| (kind.word(), Content::Events));
+    runs.chain([(collections::KIND, Content::Other)])
 }

@@ -12,7 +12,7 @@ use consort_core::spec::Kind;
 use consort_log::cluster::{Claimed, Common, Vacancy, Waiting};
 use tokio::sync::Notify;
 
-use super::claim::{Found, Recovery};
+use super::claim::{Found, Loaded};
 use super::{Engine, Error, New};
 use crate::portion::Portion;
 use crate::seat::Seat;
@@ -141,12 +141,12 @@ impl Engine {
     /// an owner.
     pub(super) async fn visit(&self, run: &str, command: &Command) -> Result<Option<Vec<Event>>, Error> {
         let Some(claimed) = self.0.seams.cluster.take(run).await? else { return Ok(None) };
-        let Some(found) = self.find(claimed, &mut Recovery::default()).await else { return Ok(None) };
+        let Loaded::Found(found) = self.find(claimed).await else { return Ok(None) };
         let epoch = found.claimed.epoch;
         let id = found.claimed.stream.clone();
         let priority = found.run.spec().priority();
         let waits = found.waits();
-        self.resume(found, waits.then(|| Seat::in_line(self.0.admission(Kind::Run), &id, priority)));
+        self.resume(*found, waits.then(|| Seat::in_line(self.0.admission(Kind::Run), &id, priority)));
         let answer: Option<Result<Vec<Event>, Refused>> = self.ask_runner(run, command.clone(), None).await;
         if waits && !self.run(run).await?.ended() {
             self.stand_in_line(&id, epoch, priority).await;
