@@ -44,9 +44,12 @@ impl Text {
         self.as_str().len()
     }
 
-    /// Returns true when the text is empty.
+    /// Returns true when the text is empty; one that is detached is not, and must be stored.
     pub fn is_empty(&self) -> bool {
-        self.as_str().is_empty()
+        match &self.0 {
+            Stored::Here(text) => text.is_empty(),
+            Stored::Attached { .. } => false,
+        }
     }
 
     /// Moves text longer than `max` bytes out, into `attachments`.

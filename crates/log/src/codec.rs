@@ -36,14 +36,32 @@ pub fn decode(record: &Record, place: (&str, Seq)) -> Result<Event, Error> {
 
 #[cfg(test)]
 mod tests {
-    use consort_core::event::EventKind;
+    use consort_core::event::{AfterFailure, EventKind};
     use consort_core::id::Id;
+    use consort_core::message::{Failure, FailureKind};
 
     use super::*;
 
     fn prompt(user: &str) -> Event {
         let fact = EventKind::PromptBuilt { turn: Id::task(0), system: "be brief".into(), user: user.into() };
         Event { at: 1, kind: fact }
+    }
+
+    #[test]
+    fn a_long_text_that_is_left_out_when_it_is_empty_comes_back() {
+        let failure = Failure {
+            kind: FailureKind::Dropped,
+            message: "stopped".to_owned(),
+            retry_after_ms: None,
+            status: None,
+            charged: true,
+        };
+        for said in ["", "short", &"long ".repeat(10_000)] {
+            let then = AfterFailure::GiveUp;
+            let fact = EventKind::ModelFailed { turn: Id::task(0), failure: failure.clone(), then, said: said.into() };
+            let event = Event { at: 1, kind: fact };
+            assert_eq!(decode(&encode(&event).unwrap(), ("s", 0)).unwrap(), event);
+        }
     }
 
     #[test]
