@@ -10,6 +10,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** Chunks written at once, as a network brings them: a long answer would be as many system calls otherwise. */
+const WRITTEN_TOGETHER = 50;
+
 interface Message {
   role: string;
   content: string | null;
@@ -116,6 +119,10 @@ async function answer(
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const said: string[] = [];
+  const tell = (): void => {
+    response.write(said.splice(0).join(''));
+  };
   const send = (choice: unknown, usage?: unknown): void => {
     const chunk = {
       id: 'x',
@@ -125,7 +132,8 @@ async function answer(
       choices: choice ? [choice] : [],
       ...(usage ? { usage } : {}),
     };
-    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    said.push(`data: ${JSON.stringify(chunk)}\n\n`);
+    if (said.length >= WRITTEN_TOGETHER) tell();
   };
   const [, rounds = 0, tool = '', size = 0] = /\[loop (\d+) (\S+) (\d+)\]/.exec(prompt) ?? [];
   const done = since.filter(({ role }) => role === 'assistant').length;
@@ -139,6 +147,7 @@ async function answer(
     send({ index: 0, delta: { role: 'assistant', content: null, tool_calls: requests } });
     send({ index: 0, delta: {}, finish_reason: 'tool_calls' });
     send(undefined, { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 });
+    tell();
     response.end('data: [DONE]\n\n');
     return;
   }
@@ -160,7 +169,9 @@ async function answer(
       if (response.destroyed) return;
       send({ index: 0, delta: { content: word } });
       const hold = places.indexOf(at + 1);
-      if (hold >= 0) await holds.passed(prompt, hold + 1);
+      if (hold < 0) continue;
+      tell();
+      await holds.passed(prompt, hold + 1);
     }
     send({ index: 0, delta: {}, finish_reason: 'stop' });
   }
@@ -169,6 +180,7 @@ async function answer(
     completion_tokens: 40,
     total_tokens: 40 + Math.ceil(prompt.length / 4),
   });
+  tell();
   response.end('data: [DONE]\n\n');
 }
 
