@@ -262,7 +262,7 @@ def main():
     model = FakeModel()
     served = Served(with_fake_model(model, SHARED))
     try:
-        asyncio.run(asyncio.wait_for(everything(served), 300))
+        asyncio.run(asyncio.wait_for(everything(served), 900))
     finally:
         served.close()
     conformance(model)

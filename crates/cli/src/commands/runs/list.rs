@@ -29,7 +29,7 @@ pub(crate) struct Args {
     offset: Option<u64>,
 }
 
-/// Whose work runs are.
+/// The side that the work of runs is for.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Kind {
     #[default]
