@@ -105,15 +105,15 @@ impl Run {
                 };
                 task.memory.iter().chain(&reflection).map(query).collect()
             }
-            Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, self.asked_of(id, task)),
+            Chore::GuardInput => self.calls_of(&task.input_guardrails, &task.description, || self.asked_of(id, task)),
             Chore::Handle => match (&task.handler, &task.handler_args) {
                 (Some(tool), Some(args)) => vec![call(tool, args.clone())],
                 (Some(_) | None, _) => {
-                    self.calls_of(task.handler.as_slice(), &task.description, self.asked_of(id, task))
+                    self.calls_of(task.handler.as_slice(), &task.description, || self.asked_of(id, task))
                 }
             },
             Chore::GuardOutput => {
-                let given = json!({ "output": answer, "description": task.description, "role": task.agent.role });
+                let given = || json!({ "output": answer, "description": task.description, "role": task.agent.role });
                 self.calls_of(&task.output_guardrails, answer.as_str(), given)
             }
             Chore::Remember => {
@@ -128,11 +128,12 @@ impl Run {
     }
 
     /// Returns calls of these tools with all data of the task, or with the main text alone where a tool takes
-    /// one text.
-    fn calls_of(&self, tools: &[String], text: &str, everything: Value) -> Vec<Call> {
+    /// one text. The data is written only for a tool that takes it: it holds all inputs of the run, and there is a
+    /// task for each item of them.
+    fn calls_of(&self, tools: &[String], text: &str, everything: impl Fn() -> Value) -> Vec<Call> {
         let args = |name: &String| match self.belt().get(name).and_then(|tool| tool.schema.only_string()) {
             Some(property) => json!({ property: text }),
-            None => everything.clone(),
+            None => everything(),
         };
         tools.iter().map(|name| call(name, args(name))).collect()
     }
@@ -155,4 +156,25 @@ impl Run {
 
 fn call(tool: &str, args: Value) -> Call {
     Call { provider_id: String::new(), tool: tool.to_owned(), args: args.to_string().into(), native: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn the_data_of_a_task_is_written_only_for_tools_that_take_it() {
+        let written = Cell::new(0);
+        let everything = || {
+            written.set(written.get() + 1);
+            Value::Null
+        };
+        let run = Run::default();
+        assert!(run.calls_of(&[], "text", everything).is_empty());
+        assert_eq!(written.get(), 0);
+        assert_eq!(run.calls_of(&["guard".to_owned()], "text", everything).len(), 1);
+        assert_eq!(written.get(), 1);
+    }
 }
