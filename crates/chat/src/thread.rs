@@ -297,9 +297,11 @@ impl Thread {
 
     /// Returns the thread of this id, if it belongs to the owner, also when it cannot be read.
     pub(super) async fn find(log: &dyn Log, id: &str, owner: &str) -> Result<Option<Found>, Error> {
-        let query = Query { kind: Some(KIND.to_owned()), stream: Some(id.to_owned()), limit: 1, ..Query::default() };
+        let query = Query { stream: Some(id.to_owned()), limit: 1, ..Query::default() };
         let page = log.list(query).await?;
-        let found = page.rows.first().map(|(id, row)| parse(id, row));
+        // The kind of a damaged row may be what is damaged.
+        let is_thread = |row: &Row| &*row.kind == KIND || (row.is_damaged() && id.starts_with(&format!("{KIND}-")));
+        let found = page.rows.first().filter(|(_, row)| is_thread(row)).map(|(id, row)| parse(id, row));
         Ok(found.filter(|found| found.as_ref().map_or_else(|damaged| &damaged.owner, |thread| &thread.owner) == owner))
     }
 

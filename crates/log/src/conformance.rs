@@ -41,6 +41,9 @@ pub fn cases() -> Vec<Case> {
         case("a_row_comes_back_as_the_last_append_gave_it", |log| {
             Box::pin(a_row_comes_back_as_the_last_append_gave_it(log))
         }),
+        case("a_row_of_any_content_is_whole_whoever_changed_it", |log| {
+            Box::pin(a_row_of_any_content_is_whole_whoever_changed_it(log))
+        }),
         case("an_erased_stream_may_be_written_again_and_its_keys_are_free", |log| {
             Box::pin(an_erased_stream_may_be_written_again_and_its_keys_are_free(log))
         }),
@@ -222,6 +225,26 @@ async fn a_row_comes_back_as_the_last_append_gave_it(log: Arc<dyn Log>) {
         let row = Row { tags, started_at: seq, ended_at: Some(seq + 1), kind: "turn".into(), ..first.clone() };
         log.append(Append { row: row.clone(), ..append("a", seq, &["x"]) }).await.unwrap();
         assert_eq!(log.list(all()).await.unwrap().rows, [("a".into(), row)]);
+    }
+}
+
+async fn a_row_of_any_content_is_whole_whoever_changed_it(log: Arc<dyn Log>) {
+    let odd = "a\0b\u{10}0\u{1e}\"\\ \u{fffd} ü";
+    let rows = [
+        Row { status: odd.into(), body: odd.into(), tags: tags(&[(odd, odd), ("", "")]), ..row() },
+        Row { started_at: i64::MAX as u64, ended_at: Some(0), ..row() },
+        Row { body: "".into(), status: "".into(), ..row() },
+        Row { owner: Owner::stored(odd), body: "{\"n\": 1.50}".into(), ..row() },
+    ];
+    for (seq, row) in (0..).zip(&rows) {
+        for epoch in [seq, seq + 1] {
+            let append = Append { row: row.clone(), epoch, ..append(odd, seq, &[]) };
+            // The first of the two has a record; the second one changes nothing but the epoch.
+            let expected = if epoch == seq { seq } else { seq + 1 };
+            let records = if epoch == seq { vec![record("x")] } else { Vec::new() };
+            log.append(Append { expected, records, ..append }).await.unwrap();
+            assert_eq!(log.list(all()).await.unwrap().rows, [(odd.into(), row.clone())]);
+        }
     }
 }
 

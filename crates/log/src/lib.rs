@@ -68,7 +68,7 @@ pub struct Append {
 }
 
 /// A stream as a row of a list, stored with every append, so that lists,
-/// filters, retention and recovery never read streams.
+/// filters, retention and recovery never read streams. A log stores its checksum with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The kind of the stream (`run`, …).
@@ -88,6 +88,22 @@ pub struct Row {
     /// The text that the stream is found by. Absent in an append, it stays as it was; in lists it is
     /// there for a query with words.
     pub words: Option<Arc<str>>,
+}
+
+/// The body of a row that differs from what was written: JSON, but of no reader's type, so that each
+/// of them reports it.
+const DAMAGED_BODY: &str = "\"its checksum is wrong\"";
+
+impl Row {
+    /// Returns the row as lists show it when it differs from what was written: without its body.
+    pub fn damaged(self) -> Row {
+        Row { body: DAMAGED_BODY.into(), ..self }
+    }
+
+    /// Returns whether it differs from what was written.
+    pub fn is_damaged(&self) -> bool {
+        &*self.body == DAMAGED_BODY
+    }
 }
 
 /// The filter, order and page of a list.
@@ -190,7 +206,7 @@ pub enum Error {
     #[error("no room left: {0}")]
     Full(String),
     /// Try again later.
-    #[error("log unavailable: {0}")]
+    #[error("the store cannot be used: {0}")]
     Unavailable(String),
     /// A record differs from what was written: do not use this stream.
     #[error("record {seq} of {stream} is damaged: {reason}")]

@@ -1,9 +1,9 @@
-//! Records as they are stored, with checksums and hashes beside them, so that damage to them is always
+//! Records and rows as they are stored, with checksums and hashes beside them, so that damage to them is always
 //! detected. The records of an append share a row as far as they can: a row costs more than its content.
 
 use sha2::{Digest, Sha256};
 
-use crate::{Append, Record};
+use crate::{Append, Record, Row, Seq};
 
 /// The size of an attachment's hash in bytes.
 pub const HASH_BYTES: usize = 32;
@@ -18,6 +18,8 @@ pub struct Sealed {
     pub append: Append,
     /// The rows of its records, in their order.
     pub bundles: Vec<Bundle>,
+    /// The checksum of the stream's row in lists.
+    pub row_checksum: u32,
 }
 
 /// The records of one row.
@@ -36,7 +38,8 @@ pub struct Bundle {
 impl Sealed {
     /// Seals an append.
     pub fn new(append: Append) -> Sealed {
-        Sealed { bundles: bundles(&append.records), append }
+        let row_checksum = row_checksum(&append.stream, append.expected + append.records.len() as Seq, &append.row);
+        Sealed { bundles: bundles(&append.records), append, row_checksum }
     }
 
     /// Returns the number of bytes of its records.
@@ -83,9 +86,62 @@ pub fn checksum(body: &str, hashes: &[u8]) -> u32 {
     sum.finalize()
 }
 
+/// Returns the checksum of the row of a stream that has so many records. It covers everything but the words, which
+/// are stored apart.
+pub fn row_checksum(stream: &str, length: Seq, row: &Row) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    // Each text comes with its length, so that no two lists of texts look alike.
+    let mut add = |text: &str| {
+        sum.update(&(text.len() as u64).to_be_bytes());
+        sum.update(text.as_bytes());
+    };
+    [stream, &row.kind, &row.status, row.owner.as_str(), &row.body].into_iter().for_each(&mut add);
+    row.tags.iter().flat_map(|(key, value)| [key, value]).for_each(|text| add(text));
+    for number in [length, row.started_at, row.ended_at.map_or(u64::MAX, |at| at), row.tags.len() as u64] {
+        sum.update(&number.to_be_bytes());
+    }
+    sum.finalize()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use consort_core::owner::Owner;
+
     use super::*;
+
+    #[test]
+    fn every_part_of_a_row_counts_but_its_words() {
+        let row = Row {
+            kind: "run".into(),
+            status: "RUNNING".into(),
+            owner: Owner::local(),
+            started_at: 1,
+            ended_at: None,
+            tags: BTreeMap::from([("ab".to_owned(), "c".to_owned())]),
+            body: "{}".into(),
+            words: None,
+        };
+        let tags = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        let others = [
+            Row { kind: "turn".into(), ..row.clone() },
+            Row { status: "RUNNINH".into(), ..row.clone() },
+            Row { owner: Owner::stored("other"), ..row.clone() },
+            Row { started_at: 2, ..row.clone() },
+            Row { ended_at: Some(1), ..row.clone() },
+            Row { tags: tags("a", "bc"), ..row.clone() },
+            Row { tags: BTreeMap::new(), ..row.clone() },
+            Row { body: "{ }".into(), ..row.clone() },
+        ];
+        let sum = row_checksum("a", 3, &row);
+        for other in others {
+            assert_ne!(row_checksum("a", 3, &other), sum, "{other:?}");
+        }
+        assert_ne!(row_checksum("b", 3, &row), sum);
+        assert_ne!(row_checksum("a", 2, &row), sum);
+        assert_eq!(row_checksum("a", 3, &Row { words: Some("x".into()), ..row }), sum);
+    }
 
     #[test]
     fn records_share_a_row_unless_they_are_large_or_have_something_of_their_own() {

@@ -60,6 +60,10 @@ pub async fn survey(log: &dyn Detailed) -> Result<Survey, Error> {
     loop {
         let rows = page(log, survey.streams).await?;
         for (stream, row) in &rows {
+            if row.is_damaged() {
+                let reason = "the checksum of its row is wrong".to_owned();
+                return Err(Error::Damaged { stream: stream.to_string(), seq: 0, reason });
+            }
             let details = log.details(stream).await?.unwrap_or_default();
             hash_head(&mut digest, stream, row, &details);
             survey.records += hash_records(log, stream, &mut digest).await?;

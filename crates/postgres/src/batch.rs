@@ -18,8 +18,8 @@ use crate::text::{escape, vector};
 pub(crate) const SQL: &str = "
 WITH a AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::int8[], $3::int8[], $4::int8[], $5::text[], $6::text[], $7::text[],
-        $8::int8[], $9::int8[], $10::text[], $11::bytea[], $12::bytea[])
-    AS a (name, expected, length, epoch, kind, status, owner, started_at, ended_at, tags, body, append)),
+        $8::int8[], $9::int8[], $10::text[], $11::bytea[], $12::bytea[], $31::bytea[])
+    AS a (name, expected, length, epoch, kind, status, owner, started_at, ended_at, tags, body, append, checked)),
 c AS MATERIALIZED (SELECT * FROM unnest($13::text[], $14::text[]) AS c (name, key)),
 refused AS MATERIALIZED (
     SELECT c.name FROM c JOIN claims h ON h.key = c.key JOIN streams s ON s.id = h.stream WHERE s.name <> c.name),
@@ -27,14 +27,15 @@ updated AS (
     UPDATE streams s SET length = a.length, epoch = a.epoch, kind = a.kind, status = a.status, owner = a.owner,
         started_at = a.started_at, ended_at = a.ended_at, tags = a.tags::jsonb, body = a.body, append = a.append,
         node = CASE WHEN a.epoch > 0 THEN $29::text ELSE s.node END, given_up = s.given_up AND a.epoch = 0,
-        schema = greatest(s.schema, $30::int4)
+        schema = greatest(s.schema, $30::int4), checked = a.checked
     FROM a WHERE s.name = a.name AND s.length = a.expected AND s.epoch <= a.epoch
         AND a.name NOT IN (SELECT name FROM refused)
     RETURNING s.id, s.name),
 inserted AS (
-    INSERT INTO streams (name, length, epoch, kind, status, owner, started_at, ended_at, tags, body, append, node, schema)
+    INSERT INTO streams (name, length, epoch, kind, status, owner, started_at, ended_at, tags, body, append, node, schema,
+        checked)
     SELECT name, length, epoch, kind, status, owner, started_at, ended_at, tags::jsonb, body, append,
-        CASE WHEN epoch > 0 THEN $29::text END, $30::int4
+        CASE WHEN epoch > 0 THEN $29::text END, $30::int4, checked
     FROM a WHERE expected = 0 AND name NOT IN (SELECT name FROM refused)
     ON CONFLICT (name) DO NOTHING RETURNING id, name),
 put AS MATERIALIZED (SELECT id, name FROM updated UNION ALL SELECT id, name FROM inserted),
@@ -88,6 +89,7 @@ struct Columns<'a> {
     tags: Vec<String>,
     bodies: Vec<&'a [u8]>,
     ids: Vec<&'a [u8]>,
+    checked: Vec<Vec<u8>>,
     claims: [Vec<Cow<'a, str>>; 2],
     records: Records<'a>,
     attachments: Attachments<'a>,
@@ -123,13 +125,14 @@ pub(crate) async fn write(
 ) -> Result<HashSet<String>, Failure> {
     let mut columns = Columns::default();
     group.iter().for_each(|pending| columns.push(pending));
-    let Columns { names, numbers, words, ended, tags, bodies, ids, claims, records, attachments, said } = &columns;
+    let Columns { names, numbers, words, ended, tags, bodies, ids, checked, claims, records, attachments, said } =
+        &columns;
     let [expected, lengths, epochs, started] = numbers;
     let [kinds, statuses, owners] = words;
     let [claimers, keys] = claims;
     let [sayers, said, tokens] = said;
     let version = version();
-    let parameters: [&(dyn ToSql + Sync); 30] = [
+    let parameters: [&(dyn ToSql + Sync); 31] = [
         names,
         expected,
         lengths,
@@ -160,6 +163,7 @@ pub(crate) async fn write(
         tokens,
         node,
         &version,
+        checked,
     ];
     let rows = bounded(client.query(statement, &parameters)).await?;
     Ok(rows.iter().map(|row| row.get::<_, String>(0)).collect())
@@ -182,6 +186,7 @@ impl<'a> Columns<'a> {
         self.tags.push(tags(row));
         self.bodies.push(row.body.as_bytes());
         self.ids.push(pending.id.as_bytes());
+        self.checked.push(checked(pending.id.as_bytes(), pending.sealed.row_checksum));
         for key in &append.claims {
             self.claims[0].push(name.clone());
             self.claims[1].push(escape(key));
@@ -219,6 +224,11 @@ impl<'a> Columns<'a> {
             seq += bundle.count as Seq;
         }
     }
+}
+
+/// Returns the checksum of a row as it is stored: behind the id of the append that wrote the row.
+pub(crate) fn checked(append: &[u8], sum: u32) -> Vec<u8> {
+    [append, &sum.to_be_bytes()].concat()
 }
 
 /// Returns the version of the records that this Consort writes.

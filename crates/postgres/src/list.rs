@@ -6,10 +6,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use consort_core::owner::Owner;
+use consort_log::seal::row_checksum;
 use consort_log::{Error, Order, Page, Query, Row};
 use serde_json::Value;
 use tokio_postgres::types::{ToSql, Type};
 
+use crate::batch::checked;
 use crate::connection::{self, Pool};
 use crate::text::{self, escape, unescape};
 
@@ -24,9 +26,11 @@ pub(crate) async fn page(pool: &Pool, query: &Query) -> Result<Page, Error> {
     let limit = values.len() - 1;
     let offset = values.len();
     let sql = format!(
-        "SELECT t.total, p.name, p.kind, p.status, p.owner, p.started_at, p.ended_at, p.tags, p.body, p.words
+        "SELECT t.total, p.name, p.kind, p.status, p.owner, p.started_at, p.ended_at, p.tags, p.body, p.words,
+            p.length, p.append, p.checked
         FROM (SELECT count(*) AS total FROM streams s WHERE {conditions}) t LEFT JOIN LATERAL (
-            SELECT s.name, s.kind, s.status, s.owner, s.started_at, s.ended_at, s.tags::text, s.body, {words} AS words
+            SELECT s.name, s.kind, s.status, s.owner, s.started_at, s.ended_at, s.tags::text, s.body, {words} AS words,
+                s.length, s.append, s.checked
             FROM streams s WHERE {conditions} ORDER BY {order} LIMIT ${limit}::text::int8 OFFSET ${offset}::text::int8
         ) p ON true ORDER BY {order}"
     );
@@ -98,6 +102,7 @@ fn order(order: Order) -> &'static str {
     }
 }
 
+/// Returns one row; one that differs from what was written is marked.
 fn row(found: &tokio_postgres::Row) -> (Arc<str>, Row) {
     let text = |column: usize| unescape(found.get(column));
     let number = |number: i64| u64::try_from(number).unwrap_or_default();
@@ -111,7 +116,16 @@ fn row(found: &tokio_postgres::Row) -> (Arc<str>, Row) {
         body: String::from_utf8_lossy(found.get(8)).into(),
         words: found.get::<_, Option<&str>>(9).map(|words| unescape(words).into()),
     };
-    (text(1).into(), row)
+    let name = text(1);
+    let append: &[u8] = found.get(11);
+    let is_whole = match found.get::<_, Option<&[u8]>>(12) {
+        Some(sum) if sum.starts_with(append) => {
+            *sum == checked(append, row_checksum(&name, number(found.get(10)), &row))
+        }
+        // A node of an earlier version wrote it last.
+        Some(_) | None => true,
+    };
+    (name.into(), if is_whole { row } else { row.damaged() })
 }
 
 fn tags(stored: &str) -> BTreeMap<String, String> {

@@ -54,6 +54,9 @@ const STEPS: &[&str] = &[
     CREATE TABLE notes (name text COLLATE \"C\" PRIMARY KEY, version bigint NOT NULL, body text NOT NULL);",
     // The newest version of records in a stream: a node that cannot read them leaves it to those that can.
     "ALTER TABLE streams ADD COLUMN schema integer NOT NULL DEFAULT 1;",
+    // The checksum of a stream's row, behind the id of the append that it belongs to: nodes of an earlier version
+    // write rows, and leave this as it is.
+    "ALTER TABLE streams ADD COLUMN checked bytea;",
 ];
 
 /// Checks the server, and brings the tables up to date.

@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -11,6 +12,7 @@ use crate::binary::run;
 pub(crate) use crate::requests::client;
 use crate::requests::copy_of;
 use crate::served::Served;
+use crate::victim::Victim;
 
 const FIRST: &str = "tests/cli/stores/first-edition.db";
 const DATA: &str = "consort-data/consort.db";
@@ -76,6 +78,61 @@ fn a_sound_store_is_called_sound_and_damage_is_named_by_what_it_hit() {
     let (status, _, words) = consort(&["store", "check", "--data", "nowhere"]);
     assert_eq!((status, words.contains("nowhere/consort.db does not exist")), (Some(1), true), "{words}");
     assert!(!folder.path().join("nowhere").exists());
+}
+
+#[tokio::test]
+async fn a_letter_that_changed_in_a_row_is_found_listed_and_deleted_and_touches_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Victim::new(folder.path(), "main");
+    server.configure(CONFIG);
+    server.start();
+    let send = async |method: Method, path: String, body: Value| {
+        let request = client().request(method, format!("{}{path}", server.url())).header("prefer", "wait=60");
+        let answer = request.json(&body).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap_or_default())
+    };
+    let mut runs = Vec::new();
+    for topic in ["bees", "tea"] {
+        let task = json!({ "name": "a", "description": format!("Write about {topic}") });
+        let (_, run) = send(Method::POST, "/api/runs".into(), json!({ "tasks": [task] })).await;
+        assert_eq!(run["status"], "COMPLETED", "{run}");
+        runs.push(run["runId"].as_str().unwrap().to_owned());
+    }
+    let mut threads = Vec::new();
+    for title in ["Plans for hives", "Plans for soup"] {
+        let (_, thread) = send(Method::POST, "/api/threads".into(), json!({ "title": title })).await;
+        threads.push(thread["id"].as_str().unwrap().to_owned());
+    }
+    // That moves everything into the database.
+    assert_eq!(send(Method::POST, "/api/admin/compact".into(), json!({})).await.0, 200);
+    server.stop();
+    let data = server.data();
+    spoil(&data.join("consort.db"), "\"title\":\"Write about bees", "\"title\":\"Write about beer");
+    spoil(&data.join("consort.db"), "\"title\":\"Plans for hives", "\"title\":\"Plans for fives");
+    let check = || run(folder.path(), &["store", "check", "--data", data.to_str().unwrap()]);
+    let (status, said, _) = check();
+    assert_eq!(status, Some(1), "{said}");
+    let mut found: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("damaged: ")).collect();
+    found.sort_unstable();
+    let expected =
+        [&runs[0], &threads[0]].map(|id| format!("{id}: its row is not what was written: its checksum is wrong"));
+    assert_eq!(found, expected);
+    server.start();
+    let send = async |method: Method, path: String| {
+        let answer = client().request(method, format!("{}{path}", server.url())).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap_or_default())
+    };
+    for (kind, key, ids) in [("runs", "runId", &runs), ("threads", "id", &threads)] {
+        let (_, listed) = send(Method::GET, format!("/api/{kind}")).await;
+        let listed = listed[kind].as_array().unwrap();
+        let damaged: Vec<&Value> = listed.iter().filter(|row| row["damaged"] == true).map(|row| &row[key]).collect();
+        assert_eq!((listed.len(), damaged), (2, vec![&json!(ids[0])]), "{listed:?}");
+        assert_eq!(send(Method::GET, format!("/api/{kind}/{}", ids[0])).await.0, 200);
+        assert_eq!(send(Method::DELETE, format!("/api/{kind}/{}", ids[0])).await.0, 204);
+        assert_eq!(send(Method::GET, format!("/api/{kind}/{}", ids[1])).await.0, 200);
+    }
+    server.stop();
+    assert_eq!(check().0, Some(0), "{}", check().1);
 }
 
 #[tokio::test]

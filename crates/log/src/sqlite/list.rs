@@ -8,6 +8,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
 use super::schema;
+use crate::seal::row_checksum;
 use crate::{Order, Page, Query, Row, words};
 
 /// The condition that a stream's words match, by an expression for the index and by the query itself.
@@ -36,9 +37,10 @@ fn selection(db: &Connection, query: &Query) -> rusqlite::Result<(String, Vec<Va
     let (filter, values) = filter(query);
     let owner = schema::owner_column(db)?;
     let text = if query.words.is_some() { schema::words_of(db, "streams.id")? } else { "NULL".to_owned() };
+    let sum = schema::checksum_column(db)?;
     let order = order(query);
     let sql = format!(
-        "SELECT name, id, kind, status, started_at, ended_at, body, {owner}, {text} FROM streams
+        "SELECT name, id, kind, status, started_at, ended_at, body, {owner}, {text}, length, {sum} FROM streams
             WHERE {filter} ORDER BY {order} LIMIT ? OFFSET ?"
     );
     Ok((sql, values))
@@ -103,7 +105,8 @@ fn order(query: &Query) -> &'static str {
     }
 }
 
-/// Returns one row as far as it can be read: damage in it must not affect the other rows of the list.
+/// Returns one row as far as it can be read: damage in it must not affect the other rows of the list. One that differs
+/// from what was written is marked.
 fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>, Row)> {
     let row = Row {
         kind: text(found, 2)?.into(),
@@ -115,7 +118,16 @@ fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>
         body: text(found, 6)?.into(),
         words: if found.get_ref(8)? == ValueRef::Null { None } else { Some(text(found, 8)?.into()) },
     };
-    Ok((text(found, 0)?.into(), row))
+    let name = text(found, 0)?;
+    let is_whole = match found.get_ref(10)? {
+        // It was written before there were checksums.
+        ValueRef::Null => true,
+        ValueRef::Integer(sum) => {
+            number(found, 9)?.is_some_and(|length| i64::from(row_checksum(&name, length, &row)) == sum)
+        }
+        ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => false,
+    };
+    Ok((name.into(), if is_whole { row } else { row.damaged() }))
 }
 
 fn tags(db: &Connection, stream: i64) -> rusqlite::Result<BTreeMap<String, String>> {

@@ -44,8 +44,8 @@ impl Streams {
             return Ok(Err(refusal));
         }
         let stream = match known {
-            Some(known) => update(tx, known, append)?,
-            None => insert(tx, append)?,
+            Some(known) => update(tx, known, sealed)?,
+            None => insert(tx, sealed)?,
         };
         put_words(tx, stream, append)?;
         put_records(tx, stream, sealed)?;
@@ -97,7 +97,7 @@ pub(super) fn hide(tx: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     }
     // The row stays until its records are gone, so that no other stream gets its number.
     let hidden = "UPDATE streams SET name = ?, length = 0, epoch = 0, kind = '', status = '', started_at = 0,
-        ended_at = NULL, body = '' WHERE id = ?";
+        ended_at = NULL, body = '', checksum = NULL WHERE id = ?";
     tx.prepare_cached(hidden)?.execute(params![format!("erased/{id}"), id])?;
     Ok(())
 }
@@ -188,31 +188,35 @@ fn refusal(tx: &Transaction<'_>, known: Option<&Known>, append: &Append) -> rusq
     Ok(None)
 }
 
-fn insert(tx: &Transaction<'_>, append: &Append) -> rusqlite::Result<i64> {
+fn insert(tx: &Transaction<'_>, sealed: &Sealed) -> rusqlite::Result<i64> {
+    let append = &sealed.append;
     let row = &append.row;
-    let sql = "INSERT INTO streams (name, length, epoch, kind, status, started_at, ended_at, body, owner)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO streams (name, length, epoch, kind, status, started_at, ended_at, body, owner, checksum)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let name = &append.stream;
     let length = length_after(append);
     let epoch = append.epoch;
     let owner = row.owner.as_str();
-    let values = params![name, length, epoch, row.kind, row.status, row.started_at, row.ended_at, row.body, owner];
+    let sum = sealed.row_checksum;
+    let values = params![name, length, epoch, row.kind, row.status, row.started_at, row.ended_at, row.body, owner, sum];
     let stream = tx.prepare_cached(sql)?.insert(values)?;
     put_tags(tx, stream, row)?;
     Ok(stream)
 }
 
-fn update(tx: &Transaction<'_>, known: &Known, append: &Append) -> rusqlite::Result<i64> {
+fn update(tx: &Transaction<'_>, known: &Known, sealed: &Sealed) -> rusqlite::Result<i64> {
+    let append = &sealed.append;
+    let sum = sealed.row_checksum;
     let id = known.id;
     let row = &append.row;
     let length = length_after(append);
     if known.row.as_ref() == Some(row) {
-        let sql = "UPDATE streams SET length = ?, epoch = ? WHERE id = ?";
-        tx.prepare_cached(sql)?.execute(params![length, append.epoch, id])?;
+        let sql = "UPDATE streams SET length = ?, epoch = ?, checksum = ? WHERE id = ?";
+        tx.prepare_cached(sql)?.execute(params![length, append.epoch, sum, id])?;
         return Ok(id);
     }
-    let sql = "UPDATE streams SET length = ?, epoch = ?, status = ?, body = ? WHERE id = ?";
-    tx.prepare_cached(sql)?.execute(params![length, append.epoch, row.status, row.body, id])?;
+    let sql = "UPDATE streams SET length = ?, epoch = ?, status = ?, body = ?, checksum = ? WHERE id = ?";
+    tx.prepare_cached(sql)?.execute(params![length, append.epoch, row.status, row.body, sum, id])?;
     let before = known.row.as_ref();
     if before.is_none_or(|before| place(before) != place(row)) {
         // A separate statement, because setting an indexed column rewrites its indexes.

@@ -53,14 +53,17 @@ const STEPS: &[&str] = &[
     // The words of streams that are not in the index yet. Taking a text out of it so that nothing is left
     // costs as much as a whole run, so a text that changes or goes soon is never put into it.
     "CREATE TABLE unindexed (stream INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;",
+    // The checksum of a stream's row. Rows from before there were any have none until they are written again.
+    "ALTER TABLE streams ADD COLUMN checksum INTEGER;",
 ];
 
 /// The versions from which streams have owners, rows of records a count, and streams words,
-/// some of which are not in the index.
+/// some of which are not in the index, and checksums.
 const WITH_OWNERS: usize = 2;
 const WITH_COUNTS: usize = 3;
 const WITH_WORDS: usize = 4;
 const WITH_UNINDEXED: usize = 5;
+const WITH_CHECKSUMS: usize = 6;
 /// The words of streams from before there were any, as far as their rows tell them.
 const EARLIER_WORDS: &str = "INSERT INTO words (rowid, text)
     SELECT id, trim(coalesce(json_extract(body, '$.title'), json_extract(body, '$.name'), '')
@@ -139,6 +142,11 @@ pub(super) fn prepare(db: &Connection) -> rusqlite::Result<()> {
 /// Returns the column with a stream's owner. A file that is only read may be of a version without it.
 pub(super) fn owner_column(db: &Connection) -> rusqlite::Result<&'static str> {
     Ok(if version(db)? < WITH_OWNERS { "'local'" } else { "owner" })
+}
+
+/// Returns the column with the checksum of a stream's row.
+pub(super) fn checksum_column(db: &Connection) -> rusqlite::Result<&'static str> {
+    Ok(if version(db)? < WITH_CHECKSUMS { "NULL" } else { "checksum" })
 }
 
 /// Returns the column with the number of records of a row.

@@ -239,7 +239,7 @@ fn files_that_are_newer_foreign_or_no_databases_are_refused_in_words() {
     let (folder, path) = file();
     drop(SqliteLog::open(&path).unwrap());
     sql(&path, "PRAGMA user_version = 99");
-    assert!(refusal(SqliteLog::open(&path)).contains("written by a newer Consort (version 99; this one knows 5)"));
+    assert!(refusal(SqliteLog::open(&path)).contains("written by a newer Consort (version 99; this one knows 6)"));
     let foreign = folder.path().join("foreign.db");
     sql(&foreign, "CREATE TABLE notes (text)");
     let text = folder.path().join("notes.txt");

@@ -148,6 +148,40 @@ async fn damage_is_found_and_concerns_one_stream_only() {
     assert_eq!(log.read("sound", 1, 9).await.unwrap(), [record("1"), attached]);
 }
 
+#[tokio::test]
+async fn a_row_that_was_changed_is_damaged_alone_and_one_of_an_earlier_node_is_not() {
+    let Some(database) = database().await else { return };
+    let log = open(&database).await;
+    let spoil = [
+        ("body", "body = '{}x'"),
+        ("status", "status = 'DONE'"),
+        ("owner", "owner = 'other'"),
+        ("kind", "kind = 'turn'"),
+        ("start", "started_at = 7"),
+        ("end", "ended_at = 7"),
+        ("tags", r#"tags = '{"a": "2"}'"#),
+        ("length", "length = 0"),
+    ];
+    for name in spoil.iter().map(|(name, _)| *name).chain(["sound"]) {
+        log.append(append(name, 0, &["0"])).await.unwrap();
+    }
+    for (name, change) in spoil {
+        database.execute(&format!("UPDATE consort.streams SET {change} WHERE name = '{name}'")).await;
+    }
+    let rows = log.list(all()).await.unwrap().rows;
+    let sound: Vec<&str> = rows.iter().filter(|(_, row)| !row.is_damaged()).map(|(name, _)| &**name).collect();
+    assert_eq!((rows.len(), sound), (spoil.len() + 1, vec!["sound"]));
+    // A node that does not know of checksums gives its row another append.
+    let earlier = "UPDATE consort.streams SET status = 'DONE', append = 'another' WHERE name = 'sound'";
+    database.execute(earlier).await;
+    log.append(append("body", 1, &["1"])).await.unwrap();
+    log.erase(vec!["status".into()]).await.unwrap();
+    let rows = log.list(all()).await.unwrap().rows;
+    let mut sound: Vec<&str> = rows.iter().filter(|(_, row)| !row.is_damaged()).map(|(name, _)| &**name).collect();
+    sound.sort_unstable();
+    assert_eq!((rows.len(), sound), (spoil.len(), vec!["body", "sound"]));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_is_erased_while_it_grows_leaves_nothing_behind() {
     let Some(database) = database().await else { return };

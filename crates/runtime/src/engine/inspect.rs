@@ -82,7 +82,10 @@ impl Engine {
             let query = Query { kind, order: Order::NewestStart, offset, limit, ..Query::default() };
             let rows = log.list(query).await?.rows;
             for some in rows.chunks(INSPECTED_FIRST) {
-                for (stream, _) in some {
+                for (stream, row) in some {
+                    if row.is_damaged() {
+                        tracing::error!(%stream, "the row of a stream is not what was written: it is listed as damaged");
+                    }
                     match self.0.damage.note(check(log, stream, content).await) {
                         Ok(()) | Err(log::Error::Damaged { .. }) => {}
                         Err(error) => return Err(error.into()),

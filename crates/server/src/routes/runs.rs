@@ -142,6 +142,8 @@ fn listed_run(runs: &Engine, run: &str, row: &Row, place: Option<usize>) -> Stor
 /// Returns the part of an unreadable run that its row still holds.
 fn damaged<'a>(run: &'a str, row: &'a Row, reason: &'a str) -> DamagedRun<'a> {
     let Row { status, started_at, tags, body, owner, .. } = row;
+    // What is damaged may be the word itself.
+    let status = Status::parse(status).unwrap_or(Status::Failed).word();
     DamagedRun { run, row: body, status, started_at: *started_at, tags, owner: owner.as_str(), reason }
 }
 

@@ -39,7 +39,10 @@ pub(crate) async fn streams(log: &dyn Log, faults: Vec<Fault>) -> Result<Found, 
         };
         for (stream, row) in &page.rows {
             found.streams += 1;
-            if let Err(reason) = check_row(row) {
+            if row.is_damaged() {
+                let reason = "its row is not what was written: its checksum is wrong".to_owned();
+                found.faults.push(Fault { place: stream.to_string(), reason });
+            } else if let Err(reason) = check_row(row) {
                 let reason = format!("its row cannot be read: {reason}");
                 found.faults.push(Fault { place: stream.to_string(), reason });
             }

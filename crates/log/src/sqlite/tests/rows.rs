@@ -49,7 +49,8 @@ async fn records_of_a_file_from_before_rows_were_shared_are_read_and_added_to() 
     drop(log);
     sql(
         &path,
-        "DROP TABLE words; DROP TABLE unindexed; ALTER TABLE records DROP COLUMN count; PRAGMA user_version = 2",
+        "DROP TABLE words; DROP TABLE unindexed; ALTER TABLE records DROP COLUMN count;
+        ALTER TABLE streams DROP COLUMN checksum; PRAGMA user_version = 2",
     );
     assert_eq!(bodies(&SqliteLog::read_only(&path).unwrap(), "a").await, ["old"; 3]);
     let log = SqliteLog::open(&path).unwrap();
@@ -99,13 +100,87 @@ async fn what_an_earlier_version_stored_is_found_by_its_words() {
             log.append(Append { row, ..append(&format!("s{number}"), 0, &["x"]) }).await.unwrap();
         }
     }
-    sql(&path, "DROP TABLE words; DROP TABLE unindexed; PRAGMA user_version = 3");
+    sql(
+        &path,
+        "DROP TABLE words; DROP TABLE unindexed; ALTER TABLE streams DROP COLUMN checksum; PRAGMA user_version = 3",
+    );
     let find = |words: &str| Query { words: Some(words.to_owned()), order: Order::OldestStart, ..all() };
     for _opened_again in 0..2 {
         let log = SqliteLog::open(&path).unwrap();
         assert_eq!(names(&log, find("honey")).await, ["s0", "s1", "s2", "s3"]);
         assert_eq!(names(&log, find("hive")).await, ["s1"]);
     }
+}
+
+#[tokio::test]
+async fn a_row_that_was_changed_is_damaged_alone_until_it_is_written_again_or_erased() {
+    for spoil in [
+        r#"body = '{"n":2}'"#,
+        "status = 'COMPLETED'",
+        "owner = 'other'",
+        "kind = 'turn'",
+        "name = 'b'",
+        "started_at = 2",
+        "started_at = -1",
+        "ended_at = 9",
+        "length = 0",
+        "checksum = checksum + 1",
+        "body = CAST(x'7bff7d' AS TEXT)",
+    ] {
+        let (_folder, path) = file();
+        let log = SqliteLog::open(&path).unwrap();
+        let row = Row { body: r#"{"n":1}"#.into(), started_at: 1, ..row() };
+        for stream in ["a", "fine"] {
+            log.append(Append { row: row.clone(), ..append(stream, 0, &["0"]) }).await.unwrap();
+        }
+        drop(log);
+        sql(&path, &format!("UPDATE streams SET {spoil} WHERE name = 'a'"));
+        let log = SqliteLog::open(&path).unwrap();
+        let listed = log.list(all()).await.unwrap().rows;
+        let (damaged, sound): (Vec<_>, Vec<_>) = listed.into_iter().partition(|(_, row)| row.is_damaged());
+        assert_eq!((damaged.len(), sound.as_slice()), (1, [("fine".into(), row.clone())].as_slice()), "{spoil}");
+        let name = damaged[0].0.clone();
+        let length = if spoil == "length = 0" { 0 } else { 1 };
+        // What is damaged is not in the way of those who go on with it.
+        if length == 1 {
+            log.append(Append { row: row.clone(), ..append(&name, 1, &["1"]) }).await.unwrap();
+            let query = Query { stream: Some(name.to_string()), ..all() };
+            assert_eq!(log.list(query).await.unwrap().rows, [(name.clone(), row.clone())], "{spoil}");
+        }
+        log.erase(vec![name]).await.unwrap();
+        assert_eq!(names(&log, all()).await, ["fine"], "{spoil}");
+    }
+}
+
+#[tokio::test]
+async fn a_tag_that_was_changed_damages_its_row() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    let row = Row { tags: BTreeMap::from([("team".to_owned(), "red".to_owned())]), ..row() };
+    log.append(Append { row, ..append("a", 0, &["0"]) }).await.unwrap();
+    assert!(!log.list(all()).await.unwrap().rows[0].1.is_damaged());
+    sql(&path, "UPDATE tags SET value = 'rad'");
+    assert!(log.list(all()).await.unwrap().rows[0].1.is_damaged());
+}
+
+#[tokio::test]
+async fn rows_from_before_there_were_checksums_are_read_and_get_one_when_they_are_written() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    for stream in ["a", "b"] {
+        log.append(append(stream, 0, &["old"])).await.unwrap();
+    }
+    drop(log);
+    sql(&path, "ALTER TABLE streams DROP COLUMN checksum; PRAGMA user_version = 5");
+    let whole = [("b".into(), row()), ("a".into(), row())];
+    assert_eq!(SqliteLog::read_only(&path).unwrap().list(all()).await.unwrap().rows, whole);
+    let log = SqliteLog::open(&path).unwrap();
+    assert_eq!(log.list(all()).await.unwrap().rows, whole);
+    log.append(append("a", 1, &["new"])).await.unwrap();
+    assert_eq!(log.list(all()).await.unwrap().rows, whole);
+    let db = Connection::open(&path).unwrap();
+    let count = "SELECT count(checksum), count(*) FROM streams";
+    assert_eq!(db.query_row(count, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap(), (1, 2));
 }
 
 #[tokio::test]
