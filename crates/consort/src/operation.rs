@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_log::cluster::{Alone, Identity, Joined};
-use consort_log::{Log, MemoryLog, SqliteLog, private};
+use consort_log::{self as log, Log, MemoryLog, SqliteLog, private};
 use consort_models::Embedder;
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::effects::{CANCEL_GRACE, Seams};
@@ -166,7 +166,14 @@ impl Operation {
             }
         };
         let unusable = |reason: String| Error::Store { path: self.place().to_owned(), reason };
-        let log = SqliteLog::open(&file).map_err(|error| unusable(error.to_string()))?;
+        // That it cannot be used is said around it.
+        let bare = |error: log::Error| match &error {
+            log::Error::Unavailable(reason) => reason.clone(),
+            log::Error::Fenced | log::Error::Claimed { .. } | log::Error::Full(_) | log::Error::Damaged { .. } => {
+                error.to_string()
+            }
+        };
+        let log = SqliteLog::open(&file).map_err(|error| unusable(bare(error)))?;
         // After the log, which another process may own: then its marks are its own, too.
         let suspects = Suspects::open(&suspects).map_err(|error| unusable(error.to_string()))?;
         Ok((Arc::new(log), Some(suspects)))

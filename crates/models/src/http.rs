@@ -108,6 +108,10 @@ fn broken(error: reqwest::Error) -> Failure {
         FailureKind::Network
     };
     let server = error.url().map(|url| format!("{}: ", named(url))).unwrap_or_default();
+    if kind == FailureKind::Network && (error.is_body() || error.is_decode()) {
+        // The library says where in its protocol that was, which nobody can do anything about.
+        return failure(kind, format!("{server}the connection ended in the middle of the answer"));
+    }
     let unreachable = error.is_connect();
     let error = error.without_url();
     let mut causes = Vec::new();

@@ -111,5 +111,8 @@ pub(crate) fn heard(text: &str) -> Option<Frame> {
 
 /// Describes an error, without the address: it is known, and may hold a secret.
 fn words(error: Error) -> String {
-    if let Error::Http(answer) = &error { format!("it answered {}", answer.status()) } else { error.to_string() }
+    if let Error::Http(answer) = &error {
+        return format!("it answered {}", answer.status());
+    }
+    if let Error::Io(reason) = &error { reason.to_string() } else { error.to_string() }
 }

@@ -43,9 +43,14 @@ fn tasks(answer: Record<'_>) -> Table {
     table
 }
 
-/// Returns the tools, each with its description.
+/// Returns the tools, each with its description, and the reason why it cannot be called now.
 pub(super) fn tools(answer: Record<'_>) -> Table {
-    described("TOOL", answer, "tools")
+    let heads = [("TOOL", Column::Name), ("DESCRIPTION", Column::Text), ("NOT NOW", Column::Text)];
+    let mut table = Table::new(&heads);
+    answer
+        .list("tools")
+        .for_each(|tool| table.row(["name", "description", "unavailable"].map(|field| tool.line(field))));
+    table
 }
 
 fn described(head: &str, answer: Record<'_>, list: &str) -> Table {

@@ -7,6 +7,7 @@ mod local;
 use std::io::{self, IsTerminal, Read, stdin};
 use std::path::PathBuf;
 
+use consort_core::chat::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::{Client, Target};
@@ -50,6 +51,9 @@ pub(crate) struct Args {
     /// The model to ask, by its alias
     #[arg(long, value_name = "ALIAS")]
     model: Option<String>,
+    /// What it may do unasked: plan, default or auto, as far as the configuration allows it
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    mode: Option<Mode>,
     /// Deprecated: every chat is an agent; changes nothing
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, hide = true)]
     agent: Option<Option<String>>,
@@ -77,7 +81,8 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     };
     let look = if args.json { Look::Frames } else { terminal.look };
     let typist = if terminal.person.is_some() && !args.json { Typist::Person } else { Typist::Nobody };
-    let topic = Topic { thread: args.thread.clone(), model: args.model.clone(), history: History::find(env) };
+    let topic =
+        Topic { thread: args.thread.clone(), model: args.model.clone(), mode: args.mode, history: History::find(env) };
     let session = Session { message, look, typist, topic };
     let runtime = workers::start()?;
     let exit = match host(args, env) {
@@ -98,6 +103,10 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
     exit
+}
+
+fn mode(word: &str) -> Result<Mode, String> {
+    Mode::parse(word).ok_or_else(|| "it must be plan, default or auto".to_owned())
 }
 
 /// The host of a conversation, before anything is started.

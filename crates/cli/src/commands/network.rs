@@ -28,14 +28,15 @@ fn peers(answer: Record<'_>) -> Table {
         ("REALM", Column::Text),
         ("SHARES", Column::Text),
         ("AT WORK ON", Column::Text),
+        ("TROUBLE", Column::Text),
     ];
     let mut table = Table::new(&heads);
     for peer in answer.list("peers") {
         let shares: Vec<String> = peer.list("sharedCapabilities").map(|shared| shared.line("name")).collect();
         let linked = if peer.has("connected") { "yes" } else { "no" };
-        let detail = if shares.is_empty() { peer.line("error") } else { shares.join(", ") };
         let asked: Vec<String> = peer.list("requests").map(request).collect();
-        table.row([peer.line("name"), linked.to_owned(), peer.line("realm"), detail, asked.join(", ")]);
+        let cells = [peer.line("name"), linked.to_owned(), peer.line("realm"), shares.join(", "), asked.join(", ")];
+        table.row(cells.into_iter().chain([peer.line("error")]));
     }
     table
 }

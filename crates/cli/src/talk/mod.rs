@@ -59,6 +59,8 @@ pub(crate) struct Topic {
     pub(crate) thread: Option<String>,
     /// The model to use.
     pub(crate) model: Option<String>,
+    /// The mode of permission; as configured when absent.
+    pub(crate) mode: Option<Mode>,
     /// The messages of earlier conversations.
     pub(crate) history: History,
 }
@@ -122,7 +124,8 @@ impl<'a> Talk<'a> {
         let interrupts = interrupts();
         let memory = Memory::default();
         let tally = Tally::default();
-        Ok(Talk { place, screen, keyboard, interrupts, topic, mode: None, memory, tally })
+        let mode = topic.mode;
+        Ok(Talk { place, screen, keyboard, interrupts, topic, mode, memory, tally })
     }
 
     /// Returns the thread, once a message was sent.

@@ -97,6 +97,13 @@ fn a_hotel_of_processes_finds_uses_loses_and_finds_its_kitchens_again() {
     assert_eq!(room.tools_of_a_run(), ["kitchen.check-inventory"]);
     assert_eq!(kitchen.send("GET /api/runs HTTP/1.0")["total"], 0, "work for peers is no run of the kitchen's own");
     assert_eq!(room.invokes("kitchen.check-inventory", "6 * 7")["output"], "42", "a person may call it too");
+    let said = |of: &Process, args: &[&str]| {
+        let url = format!("http://{}", of.address);
+        let (code, out, err) = run(folder.path(), &[args, &["--url", &url]].concat());
+        assert_eq!(code, Some(0), "{err}");
+        out
+    };
+    assert!(said(&room, &["tools", "list"]).contains("kitchen.check-inventory"), "tools of peers are listed");
 
     let peers = format!("[network.peers]\nroom = 'ws://{}/ws'\n", room.address);
     let pantry = format!("[ensemble]\nname = 'pantry'\n{TASK}{SHARES}{peers}");
@@ -120,6 +127,9 @@ fn a_hotel_of_processes_finds_uses_loses_and_finds_its_kitchens_again() {
     for row in ["kitchen  no", "pantry   yes"] {
         assert!(out.contains(row), "{out}");
     }
+    let heads: Vec<&str> = out.lines().next().unwrap().split("  ").filter(|head| !head.is_empty()).collect();
+    assert_eq!(heads.last().map(|head| head.trim()), Some("TROUBLE"), "{out}");
+    assert!(out.contains("Connection refused") && !out.contains("IO error"), "{out}");
     drop(pantry);
     room.until_linked(&[]);
     assert_eq!(room.tools_of_a_run(), [] as [&str; 0]);

@@ -35,6 +35,8 @@ fn init_then_check_is_ok_and_mistakes_end_with_status_two() {
     assert_eq!(consort(&["init"]), done("wrote consort.toml"));
     assert_eq!(consort(&["check"]), done("consort.toml: ok (1 model, 5 tools, 3 tasks)"));
     assert_eq!(consort(&["init"]), wrong("consort.toml exists and was left alone"));
+    let written = std::fs::read_to_string(folder.path().join("consort.toml")).unwrap();
+    assert!(written.contains("\nmax_queued_runs = 1000\n"), "the sixth run at once waits");
 
     let unset = "[models.a]\nprovider = 'demo'\nmodel = 'm'\napi_key = '${CONSORT_TEST_NOT_SET}'\n";
     std::fs::write(folder.path().join("other.toml"), unset).unwrap();
@@ -300,7 +302,10 @@ fn a_folder_has_one_owner_and_a_crashed_run_is_mentioned_but_not_resumed() {
 
     let (status, answer, words) = run(folder.path(), &["run", "--file", "own.json"]);
     assert_eq!((status, answer.as_str()), (Some(1), ""));
-    assert!(words.contains(": cannot use the data folder consort-data: "), "{words}");
+    assert!(
+        words.contains(": cannot use the data folder consort-data: consort-data/consort.db is in use by"),
+        "{words}"
+    );
     assert!(words.contains("in use by another process") && words.contains("while `consort serve` does"), "{words}");
 
     crashing.kill().unwrap();

@@ -294,6 +294,9 @@ async fn a_finished_stream_needs_no_end_marker_and_an_unfinished_one_is_cut() {
     assert!(matches!(said.last(), Some(Ok(Piece::Done(..)))));
     let cut = WIRE.failure(Answer::events(&words())).await;
     assert_eq!((cut.kind, cut.charged), (FailureKind::Network, true));
+    let broken = WIRE.failure(Answer::events(&words()).then(Step::Break)).await;
+    assert_eq!((broken.kind, broken.charged), (FailureKind::Network, true));
+    assert_eq!(broken.message, "the connection ended in the middle of the answer");
 }
 
 #[tokio::test]

@@ -113,12 +113,15 @@ pub(crate) fn told(site: &Site) -> Capabilities {
     let toolbox = &site.engine().seams().tools;
     let configured = catalog.tools.iter().map(|info| tool(info, direct, None));
     let live = toolbox.live().map(|found| tool(found.info(), direct, found.trouble()));
+    let network = toolbox.providers().filter(|provider| provider.name() == NETWORK);
+    let peers = network.flat_map(|provider| provider.resolve());
+    let peers = peers.map(|found| tool(found.info(), direct, found.trouble()));
     let ensemble = &site.server.ensemble;
     let (shared_tasks, shared_tools): (Vec<Capability>, Vec<Capability>) =
         site.server.network.shared().into_iter().partition(|shared| shared.kind == CapabilityKind::Task);
     let servers = toolbox.providers().filter(|provider| provider.name() != NETWORK);
     Capabilities {
-        tools: configured.chain(live).collect(),
+        tools: configured.chain(live).chain(peers).collect(),
         models: catalog.models.iter().map(|info| model(info)).collect(),
         preconfigured_tasks: ensemble.tasks.iter().map(task).collect(),
         inputs: ensemble.inputs.clone(),

@@ -32,8 +32,9 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .needs(Scope::Read, Whose::Runs)
             .query::<EventsQuery>()
             .takes(&[FROM, LAST_EVENT_ID])
-            .streams(stream)
+            // What makes clients from descriptions takes the first type, and cannot read a stream.
             .answers::<Frames>(StatusCode::OK, stream)
+            .streams(stream)
             .fails(&[Code::BadRequest, Code::RunNotFound, Code::StorageDamaged]),
     ]
 }

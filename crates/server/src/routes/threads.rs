@@ -87,8 +87,9 @@ fn turn_endpoints() -> Vec<Endpoint> {
             .needs(Scope::Read, Whose::Key)
             .query::<EventsQuery>()
             .takes(&[FROM, LAST_EVENT_ID])
-            .streams(frames)
+            // What makes clients from descriptions takes the first type, and cannot read a stream.
             .answers::<Frames>(StatusCode::OK, frames)
+            .streams(frames)
             .fails(&[Code::BadRequest, Code::ThreadNotFound]),
         post("/api/threads/{id}/continue", go_on)
             .named(Tag::Threads, "continueThread", "Go on with the last answer, which was cut")

@@ -50,9 +50,9 @@ enum Level {
 /// Starts logging; returns the mistake in the options, if any.
 pub(super) fn start(args: &Wanted, env: &Env<'_>, reader: Reader) -> Result<(), String> {
     let filter = match (args.log_level, env("RUST_LOG").filter(|set| !set.trim().is_empty())) {
-        (Some(level), _) => Targets::new().with_default(filter_of(level)),
+        (Some(level), _) => targets(filter_of(level)),
         (None, Some(set)) => set.parse().map_err(|error| format!("RUST_LOG: {error}"))?,
-        (None, None) => Targets::new().with_default(LevelFilter::INFO),
+        (None, None) => targets(LevelFilter::INFO),
     };
     let default = if reader == Reader::Terminal { Format::Text } else { Format::Json };
     // A line that cannot be written, as on a terminal that was closed, is not reported there.
@@ -70,6 +70,12 @@ pub(super) fn start(args: &Wanted, env: &Env<'_>, reader: Reader) -> Result<(), 
     };
     let logs = tracing_subscriber::registry().with(lines.with_filter(filter));
     logs.try_init().map_err(|error| error.to_string())
+}
+
+/// Returns the filter for a level. A library that tells all it knows of every MCP server has its say from `debug` on.
+fn targets(level: LevelFilter) -> Targets {
+    let targets = Targets::new().with_default(level);
+    if level == LevelFilter::INFO { targets.with_target("rmcp", LevelFilter::WARN) } else { targets }
 }
 
 /// The format for people. The default layer would let logged text control their terminal.
@@ -137,5 +143,17 @@ fn filter_of(level: Level) -> LevelFilter {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
         Level::Trace => LevelFilter::TRACE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_mcp_library_knows_of_servers_is_told_to_those_who_ask() {
+        let tells = |level| targets(level).would_enable("rmcp::service", &tracing::Level::INFO);
+        assert!(!tells(LevelFilter::INFO) && tells(LevelFilter::DEBUG));
+        assert!(targets(LevelFilter::INFO).would_enable("consort_tools::mcp", &tracing::Level::INFO));
     }
 }
