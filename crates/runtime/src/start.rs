@@ -203,7 +203,7 @@ impl Starter {
         let workflows = Workflows::of(&self.engine).for_catalog(wanted).await.map_err(|error| unsaved(error, ""))?;
         let catalog = Catalog { workflows, ..self.catalog() };
         let read = || submission::read(request, &self.ensemble, &catalog);
-        let read = if submission::brings_schemas(request) { busy::in_place(read) } else { read() };
+        let read = if submission::takes_long(request) { busy::in_place(read) } else { read() };
         match read.map_err(Error::Mistakes)? {
             Submission::Run(compiled) | Submission::DryRun(compiled) => Ok(compiled),
         }

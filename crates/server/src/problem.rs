@@ -390,7 +390,9 @@ impl Problem {
             Refused::NoApproval => (Code::ApprovalNotFound, More::default()),
             Refused::NoReview => (Code::ReviewNotFound, More::default()),
             Refused::Unfit(_) | Refused::UnfitArguments(_) => (Code::InvalidInput, More::default()),
-            Refused::NoTarget { .. } | Refused::NotRaised(_) => (Code::BadRequest, More::default()),
+            Refused::NoTarget { .. } | Refused::NotRaised(_) | Refused::TooManyDirectives => {
+                (Code::BadRequest, More::default())
+            }
             Refused::Unpriced(_) => (Code::InvalidModel, More::default()),
         };
         Problem::new(code, message).with(more)

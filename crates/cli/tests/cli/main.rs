@@ -1,7 +1,7 @@
 //! The real binary, each time in a folder of its own: `local` without a server, `serve` as a server, `beside` in the
 //! folder of one, `remote` as a client of one, `steer` what the client can do to a run, `top` the whole terminal, `chat`
 //! a conversation, `typing` its prompt, `hotel` servers that use each other, `hostile` what would steer a terminal,
-//! `half_sent` silent connections, `chaos` a server killed under load, `faults` a machine that fails it, `guide` the
+//! `half_sent` silent connections, `growth` its memory, `chaos` a server killed, `faults` a machine that fails it, `guide` the
 //! documentation, `install` `make install`, `store` the data folder, `first_edition` and `second_edition` earlier ones,
 //! `moving` copies, `nodes`, `cluster` and `shared` nodes, `keys` owners, `ids` ids, `models` its test, `code` programs.
 
@@ -28,6 +28,9 @@ mod dice;
 mod faults;
 #[cfg(test)]
 mod first_edition;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod growth;
 #[cfg(test)]
 mod guide;
 #[cfg(test)]

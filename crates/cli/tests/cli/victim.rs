@@ -49,6 +49,11 @@ impl Victim {
         format!("http://{}", self.address())
     }
 
+    /// Returns the id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.as_ref().unwrap().id()
+    }
+
     /// Returns the folder that it keeps everything in.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join(format!("{}-data", self.name))

@@ -15,6 +15,7 @@ use crate::event::{
 };
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
+use crate::requests::bounds::{DIRECTIVES_BYTES_MAX, DIRECTIVES_MAX};
 use crate::requests::catalog::ModelInfo;
 use crate::requests::mistake::listed;
 use crate::state::budget::{Claim, Raise};
@@ -125,6 +126,9 @@ pub enum Refused {
         /// The names that exist.
         choices: String,
     },
+    /// The run keeps as many directives as it may.
+    #[error("the run keeps {DIRECTIVES_MAX} directives of {DIRECTIVES_BYTES_MAX} bytes together, and takes no more")]
+    TooManyDirectives,
     /// The model has no price and must not be used in a run with a cost limit.
     #[error("model '{0}' has no price, so the run's cost limit could not be kept")]
     Unpriced(String),
@@ -226,6 +230,12 @@ impl Run {
     fn direct(&self, directive: Directive) -> Result<Vec<EventKind>, Refused> {
         if let Some(target) = &directive.target {
             self.check_target(target)?;
+        }
+        let known = self.directives();
+        let bytes =
+            known.iter().map(|known| known.content.len()).sum::<usize>().saturating_add(directive.content.len());
+        if known.len() >= DIRECTIVES_MAX || bytes > DIRECTIVES_BYTES_MAX {
+            return Err(Refused::TooManyDirectives);
         }
         Ok(vec![EventKind::DirectiveGiven { directive }])
     }

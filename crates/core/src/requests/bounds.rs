@@ -46,3 +46,7 @@ pub const TEMPLATE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const TEMPLATES_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The number of mistakes of a request that are listed; each may list all known names.
 pub const MISTAKES_MAX: usize = 100;
+/// The number of directives of a run, which keeps them in memory to its end.
+pub const DIRECTIVES_MAX: usize = 10_000;
+/// The number of bytes of all directives of a run.
+pub const DIRECTIVES_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::requests::agent::Agent;
+use crate::requests::bounds::TEMPLATES_BYTES_MAX;
 use crate::requests::catalog::SavedWorkflows;
 use crate::requests::compile::named;
 use crate::requests::draft::{Draft, Ensemble, Group, Nested};
 use crate::requests::mistake::{Code, Mistake, listed};
 use crate::requests::request;
 use crate::requests::spec::{Part, Workflow};
-use crate::requests::template::{self, Inputs};
+use crate::requests::template::{self, Inputs, Unresolved};
 
 /// The number of workflows within workflows: more are hardly meant.
 const DEPTH_MAX: usize = 8;
@@ -50,7 +51,7 @@ pub(crate) fn expand(drafts: Vec<Draft>, groups: Vec<Group>, workflows: &SavedWo
     if drafts.iter().all(|draft| draft.nested.is_none()) {
         return Expanded { drafts, groups, ..Expanded::default() };
     }
-    let mut level = Level { workflows, stack: Vec::new(), tasks: 0 };
+    let mut level = Level { workflows, stack: Vec::new(), tasks: 0, room: TEMPLATES_BYTES_MAX };
     level.expand(drafts, groups, None)
 }
 
@@ -60,6 +61,8 @@ struct Level<'a> {
     stack: Vec<&'a str>,
     /// The tasks so far.
     tasks: usize,
+    /// The bytes that are left for the documents that are named, each time they are, and for what is put into them.
+    room: usize,
 }
 
 impl<'a> Level<'a> {
@@ -79,7 +82,7 @@ impl<'a> Level<'a> {
             match self.inside(&nested, &place) {
                 Ok(Some(inner)) => {
                     all.mistakes.extend(inner.mistakes.iter().cloned());
-                    all.take(inner, draft, (&name, &nested, &place));
+                    all.take(inner, draft, (&name, &nested, &place), &mut self.room);
                 }
                 other => {
                     all.mistakes.extend(other.err());
@@ -107,6 +110,7 @@ impl<'a> Level<'a> {
         if self.tasks + document.tasks.len() > TASKS_MAX {
             return Err(bad(place, format!("the run would have more than {TASKS_MAX} tasks")));
         }
+        self.room = self.room.checked_sub(document.bytes()).ok_or_else(|| too_large(&place))?;
         let unread = |mistakes: Vec<Mistake>| {
             let first = mistakes.first().map(ToString::to_string).unwrap_or_default();
             bad(place.clone(), format!("the workflow `{name}` cannot be run: {first}"))
@@ -147,14 +151,14 @@ struct Inner {
 
 impl Expanded {
     /// Adds the tasks of a workflow in the place of the task that names it.
-    fn take(&mut self, inner: Inner, task: Draft, (name, nested, place): (&str, &Nested, &str)) {
+    fn take(&mut self, inner: Inner, task: Draft, (name, nested, place): (&str, &Nested, &str), room: &mut usize) {
         let Inner { drafts, groups, aliases, inputs, .. } = inner;
         let branches = task.when.is_some() || task.each.list.is_some();
         if branches && !groups.is_empty() {
             let message = "a workflow with groups cannot be run with `when` or `for_each`: groups are not nested";
             self.mistakes.push(bad(place, message));
         }
-        let mut splice = Splice::new(name, inputs, nested);
+        let mut splice = Splice::new(name, inputs, nested, room);
         let fanned: BTreeSet<&String> =
             groups.iter().filter(|group| group.each.list.is_some()).flat_map(|group| &group.tasks).collect();
         let mut members = Vec::with_capacity(drafts.len());
@@ -173,6 +177,9 @@ impl Expanded {
             }
             last => self.aliases.extend(last.map(|last| (name.to_owned(), last))),
         }
+        if splice.is_too_large {
+            self.mistakes.push(too_large(place));
+        }
         if !splice.missing.is_empty() {
             let message =
                 format!("the workflow needs values for: {}", listed(splice.missing.iter().map(String::as_str)));
@@ -188,17 +195,24 @@ struct Splice<'a> {
     values: Inputs,
     /// The same as they stand in a template.
     texts: BTreeMap<String, String>,
+    /// The length of the values, which every task has.
+    values_bytes: usize,
     /// The inputs without a value.
     missing: BTreeSet<String>,
+    /// The bytes that are left for what is put into the texts.
+    room: &'a mut usize,
+    is_too_large: bool,
 }
 
 impl<'a> Splice<'a> {
-    fn new(name: &'a str, defaults: Inputs, nested: &Nested) -> Splice<'a> {
+    fn new(name: &'a str, defaults: Inputs, nested: &Nested, room: &'a mut usize) -> Splice<'a> {
         // Defaults are texts as they are, and what the task gives may hold variables of its own run.
         let mut values: Inputs = defaults.into_iter().map(|(name, value)| (name, as_text(value))).collect();
         values.extend(nested.inputs.clone());
-        let texts = values.iter().map(|(name, value)| (name.clone(), in_template(value))).collect();
-        Splice { name, values, texts, missing: BTreeSet::new() }
+        let texts: BTreeMap<String, String> =
+            values.iter().map(|(name, value)| (name.clone(), in_template(value))).collect();
+        let values_bytes = texts.iter().map(|(name, text)| name.len() + text.len()).sum();
+        Splice { name, values, texts, values_bytes, missing: BTreeSet::new(), room, is_too_large: false }
     }
 
     /// Returns the name that something of the workflow has in the run.
@@ -207,15 +221,33 @@ impl<'a> Splice<'a> {
     }
 
     fn fill(&mut self, text: &str, has_item: bool) -> String {
-        template::splice(text, &self.texts, has_item).unwrap_or_else(|names| {
-            self.missing.extend(names);
-            String::new()
-        })
+        match template::splice(text, &self.texts, has_item, *self.room) {
+            Ok(text) => {
+                self.take_room(text.len());
+                return text;
+            }
+            Err(Unresolved::Missing(names)) => self.missing.extend(names),
+            Err(Unresolved::TooLarge) => {
+                self.take_room(usize::MAX);
+                // Not empty, which would be told as another mistake.
+                return "…".to_owned();
+            }
+        }
+        String::new()
+    }
+
+    /// Takes so many bytes of what is left; returns whether they were. Once there was too little, nothing is left.
+    fn take_room(&mut self, bytes: usize) -> bool {
+        let left = self.room.checked_sub(bytes);
+        self.is_too_large |= left.is_none();
+        *self.room = left.unwrap_or_default();
+        left.is_some()
     }
 
     fn part(&mut self, part: Option<Part>) -> Option<Part> {
         let Some(Part { name, inputs }) = part else {
-            return Some(Part { name: self.name.to_owned(), inputs: self.values.clone() });
+            let inputs = if self.take_room(self.values_bytes) { self.values.clone() } else { Inputs::default() };
+            return Some(Part { name: self.name.to_owned(), inputs });
         };
         let fill = |(name, value): (String, Value)| match value.as_str() {
             Some(text) => (name, Value::String(self.fill(text, false))),
@@ -285,6 +317,10 @@ fn as_text(value: Value) -> Value {
 /// Returns a value as it stands in a template.
 fn in_template(value: &Value) -> String {
     value.as_str().map_or_else(|| template::escape(&template::printed(value)), str::to_owned)
+}
+
+fn too_large(place: &str) -> Mistake {
+    Mistake::new(Code::TemplateTooLarge, place, template::all_too_large())
 }
 
 fn bad(place: impl Into<String>, message: impl Into<String>) -> Mistake {
@@ -406,6 +442,33 @@ mod tests {
         let unknown = Catalog { workflows: SavedWorkflows::Later, ..catalog() };
         let (request, _) = request::parse(&json!({ "tasks": [{ "workflow": "report" }] })).unwrap();
         assert_eq!(compile(&Ensemble::default(), request, &unknown).unwrap().spec.tasks.len(), 1, "known later");
+    }
+
+    #[test]
+    fn what_workflows_within_workflows_become_together_has_a_limit() {
+        let many = |text: &str, count: usize| {
+            let task = |at: usize| json!({ "name": format!("t{at}"), "description": text });
+            json!({ "name": "w", "tasks": (0..count).map(task).collect::<Vec<_>>() })
+        };
+        let naming = |count: usize, value: String| {
+            let task = |at: usize| json!({ "name": format!("n{at}"), "workflow": "w", "inputs": { "a": value } });
+            json!({ "tasks": (0..count).map(task).collect::<Vec<_>>() })
+        };
+        let cases = [
+            (
+                "a text with a value in it a thousand times",
+                many(&"{a}".repeat(1_000), 1),
+                naming(1, "x".repeat(50_000)),
+            ),
+            ("a value that each of many tasks has", many("x", 500), naming(1, "x".repeat(100_000))),
+            ("a long document that is named often", many(&"x".repeat(100_000), 1), naming(500, String::new())),
+        ];
+        for (what, saved, wanted) in cases {
+            let workflows = SavedWorkflows::Known([("w".to_owned(), document(saved))].into());
+            let (request, _) = request::parse(&wanted).unwrap();
+            let refused = compile(&Ensemble::default(), request, &Catalog { workflows, ..catalog() }).unwrap_err();
+            assert!(refused.iter().all(|mistake| mistake.code == Code::TemplateTooLarge), "{what}: {refused:?}");
+        }
     }
 
     #[test]

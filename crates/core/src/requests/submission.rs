@@ -17,13 +17,30 @@ pub enum Submission {
     DryRun(Compiled),
 }
 
-/// Returns whether a request, or a workflow to be saved, contains schemas or expressions: they take longer to read
-/// than everything else.
-pub fn brings_schemas(json: &Value) -> bool {
+/// The number of bytes from which a request counts as large.
+const LARGE: usize = 8 * 1024;
+
+/// Returns whether a request, or a workflow to be saved, may take long to compile: it is large, since its texts may be
+/// filled in with each other, names saved workflows, or contains schemas or expressions.
+pub fn takes_long(json: &Value) -> bool {
     let list = |name: &str| json.get(name).and_then(Value::as_array).into_iter().flatten();
     let has = |task: &Value, name: &str| task.get(name).is_some_and(|value| !value.is_null());
-    let slow = ["outputSchema", "when", "forEach", "repeatUntil"];
+    let slow = ["outputSchema", "when", "forEach", "repeatUntil", "workflow"];
     list("tasks").chain(list("groups")).any(|task| slow.iter().any(|name| has(task, name)))
+        || left_of(LARGE, json).is_none()
+}
+
+/// Returns the rest of so many bytes without those of a value, about; none when they are not enough.
+fn left_of(room: usize, json: &Value) -> Option<usize> {
+    let room = room.checked_sub(1)?;
+    match json {
+        Value::Null | Value::Bool(_) | Value::Number(_) => Some(room),
+        Value::String(text) => room.checked_sub(text.len()),
+        Value::Array(items) => items.iter().try_fold(room, left_of),
+        Value::Object(fields) => {
+            fields.iter().try_fold(room, |room, (name, value)| left_of(room.checked_sub(name.len())?, value))
+        }
+    }
 }
 
 /// Reads a request against the ensemble and the catalog. Warnings about the request come before those about
@@ -66,6 +83,15 @@ mod tests {
         assert_eq!(submit(&nothing, &json!([])), Err(vec![Code::BadRequest]));
         assert_eq!(submit(&nothing, &json!({ "tasks": 3 })), Err(vec![Code::BadRequest]));
         assert!(submit(&nothing, &json!({ "tasks": [{ "description": "x" }] })).is_ok());
+    }
+
+    #[test]
+    fn what_is_large_or_must_be_compiled_takes_long() {
+        let inputs = |length: usize| json!({ "inputs": { "a": "x".repeat(length) } });
+        assert!(!takes_long(&inputs(100)) && takes_long(&inputs(LARGE)));
+        assert!(takes_long(&json!({ "inputs": { "a": vec![1; LARGE] } })), "what is short and many");
+        assert!(takes_long(&json!({ "tasks": [{ "description": "x" }, { "workflow": "w" }] })));
+        assert!(!takes_long(&json!({ "tasks": [{ "description": "x", "when": null }] })) && !takes_long(&json!(3)));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! expanded again.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::Value;
 
@@ -102,27 +102,46 @@ pub(crate) fn resolve(template: &str, variables: Variables<'_>) -> Result<String
     Ok(text)
 }
 
+/// Returns the length of the text. Printing a value costs its length, so measuring ends with the limit.
 fn measure(template: &str, variables: Variables<'_>) -> Result<usize, Unresolved> {
     let mut length = 0_usize;
-    let mut missing: Vec<String> = Vec::new();
+    let mut missing = Distinct::default();
     for piece in pieces(template, variables.item != Item::None) {
         length = length.saturating_add(match piece {
             Piece::Literal(literal) => literal.len(),
             Piece::Escaped(name) => name.len() + 2,
             Piece::Variable(name) => match variables.get(name) {
                 Some(value) => value.len(),
-                None if missing.iter().any(|known| known == name) => 0,
                 None => {
-                    missing.push(name.to_owned());
+                    missing.add(name);
                     0
                 }
             },
         });
+        if length > TEMPLATE_BYTES_MAX {
+            return Err(Unresolved::TooLarge);
+        }
     }
-    match missing.is_empty() {
-        false => Err(Unresolved::Missing(missing)),
-        true if length > TEMPLATE_BYTES_MAX => Err(Unresolved::TooLarge),
-        true => Ok(length),
+    let missing = missing.in_order;
+    if missing.is_empty() {
+        Ok(length)
+    } else {
+        Err(Unresolved::Missing(missing.into_iter().map(Into::into).collect()))
+    }
+}
+
+/// Different names, in the order they were added. A text may hold hundreds of thousands of them.
+#[derive(Default)]
+struct Distinct<'a> {
+    in_order: Vec<&'a str>,
+    known: HashSet<&'a str>,
+}
+
+impl<'a> Distinct<'a> {
+    fn add(&mut self, name: &'a str) {
+        if self.known.insert(name) {
+            self.in_order.push(name);
+        }
     }
 }
 
@@ -134,26 +153,37 @@ pub(crate) struct Texts<'a> {
     missing: BTreeSet<String>,
     /// The total length so far.
     bytes: usize,
+    /// Whether a text was too long. Then the request is refused, and nothing more of it is filled in: each of
+    /// thousands of texts could cost as much as the longest one that is allowed.
+    is_refused: bool,
     too_large: Option<String>,
 }
 
 impl Texts<'_> {
     pub(crate) fn new(inputs: &Inputs) -> Texts<'_> {
-        Texts { inputs, item: Item::None, missing: BTreeSet::new(), bytes: 0, too_large: None }
+        Texts { inputs, item: Item::None, missing: BTreeSet::new(), bytes: 0, is_refused: false, too_large: None }
     }
 
     /// Returns the text filled in. Where that fails it is empty, and the reason is kept.
     pub(crate) fn fill(&mut self, text: &str) -> String {
+        if self.is_refused {
+            return String::new();
+        }
         match resolve(text, Variables { inputs: self.inputs, item: self.item }) {
             Ok(text) if self.bytes.saturating_add(text.len()) <= TEMPLATES_BYTES_MAX => {
                 self.bytes += text.len();
                 return text;
             }
-            Ok(_) => self.too_large = Some(too_large("all texts together are", TEMPLATES_BYTES_MAX)),
-            Err(Unresolved::TooLarge) => self.too_large = Some(too_large("a text is", TEMPLATE_BYTES_MAX)),
+            Ok(_) => self.refuse(all_too_large()),
+            Err(Unresolved::TooLarge) => self.refuse(too_large("a text is", TEMPLATE_BYTES_MAX)),
             Err(Unresolved::Missing(names)) => self.missing.extend(names),
         }
         String::new()
+    }
+
+    fn refuse(&mut self, reason: String) {
+        self.is_refused = true;
+        self.too_large = Some(reason);
     }
 
     /// Takes the message about a text that was too long since the last call.
@@ -167,15 +197,25 @@ impl Texts<'_> {
     }
 }
 
+/// Returns the message about texts that are too long together.
+pub(crate) fn all_too_large() -> String {
+    too_large("all texts together are", TEMPLATES_BYTES_MAX)
+}
+
 fn too_large(what: &str, max: usize) -> String {
     format!("{what} longer than {max} bytes once the variables are replaced")
 }
 
 /// Returns a text as part of another template: its variables are replaced by these texts, which may hold variables
-/// themselves. `has_item`: the names of an item stay. Returns the variables without a text when there are any.
-pub(crate) fn splice(template: &str, texts: &BTreeMap<String, String>, has_item: bool) -> Result<String, Vec<String>> {
-    let mut text = String::with_capacity(template.len());
-    let mut missing = Vec::new();
+/// themselves. `has_item`: the names of an item stay. The text is at most `room` bytes long.
+pub(crate) fn splice(
+    template: &str,
+    texts: &BTreeMap<String, String>,
+    has_item: bool,
+    room: usize,
+) -> Result<String, Unresolved> {
+    let mut text = String::new();
+    let mut missing = Distinct::default();
     for piece in pieces(template, has_item) {
         match piece {
             Piece::Literal(literal) => text.push_str(literal),
@@ -183,11 +223,16 @@ pub(crate) fn splice(template: &str, texts: &BTreeMap<String, String>, has_item:
             Piece::Variable(name) if has_item && (is_of_item(name) || is_field(name)) => text.extend(["{", name, "}"]),
             Piece::Variable(name) => match texts.get(name) {
                 Some(value) => text.push_str(value),
-                None => missing.push(name.to_owned()),
+                None => missing.add(name),
             },
         }
+        // A piece is a part of the template, or a value: at most as long as a request.
+        if text.len() > room {
+            return Err(Unresolved::TooLarge);
+        }
     }
-    if missing.is_empty() { Ok(text) } else { Err(missing) }
+    let missing = missing.in_order;
+    if missing.is_empty() { Ok(text) } else { Err(Unresolved::Missing(missing.into_iter().map(Into::into).collect())) }
 }
 
 /// Returns a template that stands for exactly this text.
@@ -205,15 +250,13 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// Returns the distinct variables of a text, in the order they appear.
 pub fn variables(template: &str) -> Vec<&str> {
-    let mut names = Vec::new();
+    let mut names = Distinct::default();
     for piece in pieces(template, false) {
-        if let Piece::Variable(name) = piece
-            && !names.contains(&name)
-        {
-            names.push(name);
+        if let Piece::Variable(name) = piece {
+            names.add(name);
         }
     }
-    names
+    names.in_order
 }
 
 /// Returns whether a variable stands for the item, or its index, in a task that is done for each.
@@ -333,6 +376,27 @@ mod tests {
         assert_eq!(resolve(&template, &inputs), Err(Unresolved::TooLarge));
         let longest = "x".repeat(TEMPLATE_BYTES_MAX);
         assert_eq!(resolve(&longest, &inputs).map(|text| text.len()), Ok(TEMPLATE_BYTES_MAX));
+    }
+
+    #[test]
+    fn texts_that_are_slow_to_measure_are_measured_as_far_as_is_needed() {
+        // Each took minutes: names compared with all before them, and a value printed for each time it is named.
+        let names: String = (0..150_000).map(|at| format!("{{a{at}}}")).collect();
+        let Err(Unresolved::Missing(missing)) = resolve(&names, &Inputs::new()) else { panic!("nothing is known") };
+        assert_eq!((missing.len(), variables(&names).len()), (150_000, 150_000));
+        let list = Inputs::from([("a".to_owned(), json!(vec!["xxxxxxx"; 50_000]))]);
+        let mut texts = Texts::new(&list);
+        for _text in 0..1_000 {
+            assert_eq!(texts.fill(&"{a}".repeat(1_000)), "");
+        }
+        assert!(texts.too_large().is_some());
+    }
+
+    #[test]
+    fn what_is_spliced_into_a_template_has_a_limit() {
+        let texts = BTreeMap::from([("a".to_owned(), "x".repeat(1_000))]);
+        let spliced = |times: usize| splice(&"{a}".repeat(times), &texts, false, 10_000).map(|text| text.len());
+        assert_eq!((spliced(10), spliced(11)), (Ok(10_000), Err(Unresolved::TooLarge)));
     }
 
     #[test]

@@ -115,6 +115,11 @@ impl Document {
         self.tasks.iter().any(|task| task.to_string().contains(&named))
     }
 
+    /// Returns the length of the document as JSON.
+    pub(crate) fn bytes(&self) -> usize {
+        serde_json::to_string(self).map_or(usize::MAX, |text| text.len())
+    }
+
     /// Returns the number of edges: how often a task reads another one.
     pub fn edges(&self) -> usize {
         let reads = |task: &Value| task.get("context").and_then(Value::as_array).map_or(0, Vec::len);

@@ -6,6 +6,7 @@ use super::world::{World, compiled, ensemble, task};
 use crate::decisions::decide::{Command, Refused};
 use crate::event::{Adoption, CancelMode, Decision, Directive, End, Exit, Priority};
 use crate::message::FailureKind;
+use crate::requests::bounds::DIRECTIVES_BYTES_MAX;
 use crate::requests::draft::{Draft, Ensemble};
 use crate::requests::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::schema::Schema;
@@ -238,6 +239,19 @@ fn directive(content: &str, target: Option<&str>, priority: Priority, ttl: Optio
             expires_at,
         },
     }
+}
+
+#[test]
+fn a_run_keeps_as_many_directives_as_it_may_and_goes_on() {
+    let mut world = two();
+    let long = "x".repeat(DIRECTIVES_BYTES_MAX / 4);
+    for _fits in 0..4 {
+        world.command(directive(&long, None, Priority::Normal, None)).unwrap();
+    }
+    let one_more = world.command(directive("x", None, Priority::Normal, None));
+    assert_eq!(one_more, Err(Refused::TooManyDirectives));
+    world.answers("1", "done");
+    assert_eq!(world.status(), "RUNNING");
 }
 
 #[test]

@@ -219,9 +219,9 @@ pub(crate) async fn take((site, runs): (&Site, &Engine), sent: &Sent, from: From
     Ok(Taken::Run { run, accepted })
 }
 
-/// Compiles a request; one with schemas is compiled without blocking the thread for others.
+/// Compiles a request; one that may take long is compiled without blocking the thread for others.
 pub(super) fn compiled<T>(sent: &Value, read: impl FnOnce() -> T) -> T {
-    if submission::brings_schemas(sent) { busy::in_place(read) } else { read() }
+    if submission::takes_long(sent) { busy::in_place(read) } else { read() }
 }
 
 /// Starts a run that was compiled already, and responds in the wanted mode.
