@@ -354,7 +354,7 @@ describe('a turn that is over', () => {
     await say('[say It is $E = mc^2$.\n\n```mermaid\nflowchart LR\n  hive --> honey\n```\n] Draw it');
     await talk().locator('math').waitFor();
     await talk().getByRole('figure', { name: 'Diagram' }).getByRole('img').waitFor();
-    expect(await talk().locator('math [style], figure [style]').count()).toBe(0);
+    expect(await talk().locator('math [style], figure svg [style]').count()).toBe(0);
     expect(await barriers(page)).toEqual([]);
     expect(elsewhere).toEqual([]);
   });

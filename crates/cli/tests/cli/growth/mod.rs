@@ -41,7 +41,7 @@ const ATTACKS: [(&str, Attack); 18] = [
     ("subscriptions", |target, _| Box::pin(kept::subscriptions(target))),
     ("readers that do not read", |target, _| Box::pin(kept::slow_readers(target))),
     ("half-sent requests", |target, _| Box::pin(kept::half_sent(target))),
-    ("documents, files and messages", |target, round| Box::pin(kept::large_things(target, round))),
+    ("documents and messages", |target, round| Box::pin(kept::large_things(target, round))),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
