@@ -1,4 +1,4 @@
-//! What a server compiles or fills in for others: small to send, and huge once it is expanded.
+//! Things that a server compiles or fills in for others: small to send, and huge once it is expanded.
 
 use serde_json::{Map, Value, json};
 
