@@ -44,7 +44,7 @@ describe('a file', () => {
     await composer().press('Enter');
     const talk = page.getByRole('log', { name: 'Conversation' });
     await talk.getByText('Two files.', { exact: true }).waitFor();
-    expect(await page.getByRole('button', { name: /^Take / }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /^Take / }).count()).toBe(0);
     const names = (): Promise<string[]> =>
       talk.getByRole('list', { name: 'Attached files' }).getByRole('button').allInnerTexts();
     await expect.poll(names).toEqual(['hive.csv', 'notes.md']);
@@ -92,11 +92,11 @@ describe('a file', () => {
     await opened.context.setOffline(true);
     await composer().press('Enter');
     await page.getByRole('alert').getByText('Your message was not sent').waitFor();
-    expect(await chips().locator('li').count()).toBe(1);
+    await expect.poll(() => chips().locator('li').count()).toBe(1);
     await opened.context.setOffline(false);
     await page.getByRole('link', { name: 'Runs' }).click();
     await page.goBack();
-    expect(await chips().locator('li').count()).toBe(1);
+    await expect.poll(() => chips().locator('li').count()).toBe(1);
     await composer().press('Enter');
     await page.getByRole('log', { name: 'Conversation' }).getByText('Here.', { exact: true }).waitFor();
   });

@@ -47,7 +47,7 @@ describe('a run that is over', () => {
       .getByText(/Event 0 of \d+ .* run_accepted/)
       .waitFor();
     await page.getByText('Queued', { exact: true }).waitFor();
-    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
     const last = Number(await slider.getAttribute('max'));
     // Where the first task has failed and waits to be tried again.
     const { events } = (await server.call('GET', `/api/runs/${run}/events?from=0&limit=200`)) as {
@@ -62,7 +62,7 @@ describe('a run that is over', () => {
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('link', { name: /^Conversation/ }).click();
     await page.getByText(/the model is overloaded; tries again/).waitFor();
-    expect(await page.getByText('Forty kilos.', { exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByText('Forty kilos.', { exact: true }).count()).toBe(0);
     await slider.focus();
     await page.keyboard.press('End');
     await page.getByText('Forty kilos.', { exact: true }).waitFor();

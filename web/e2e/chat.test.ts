@@ -201,7 +201,7 @@ describe('a message that is not taken', () => {
     await composer().press('Enter');
     await talk().getByText('Here.', { exact: true }).waitFor();
     expect(await composer().inputValue()).toBe('');
-    expect(await refusal().count()).toBe(0);
+    await expect.poll(() => refusal().count()).toBe(0);
     await opened.context.setOffline(true);
     await isReturned('[say Still here.] And now?', /cannot be reached/);
     await page.getByRole('link', { name: 'New conversation' }).click();
@@ -334,7 +334,7 @@ describe('a turn that is over', () => {
     await page.waitForURL((url) => url.pathname !== first);
     const isBranch = async (): Promise<void> => {
       await talk().getByText('Bees make honey.', { exact: true }).waitFor();
-      expect(await talk().getByText('Bees make wax.', { exact: true }).count()).toBe(1);
+      await expect.poll(() => talk().getByText('Bees make wax.', { exact: true }).count()).toBe(1);
     };
     await isBranch();
     expect(await barriers(page)).toEqual([]);
@@ -343,7 +343,7 @@ describe('a turn that is over', () => {
     await page.getByRole('link', { name: 'Branched off from another conversation' }).click();
     await page.waitForURL(server.url + first);
     await expect.poll(() => talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
-    expect(await talk().getByText('Bees make honey.', { exact: true }).count()).toBe(0);
+    await expect.poll(() => talk().getByText('Bees make honey.', { exact: true }).count()).toBe(0);
   });
 
   it('has its formulas and diagrams drawn, with nothing from elsewhere', async () => {
@@ -354,7 +354,7 @@ describe('a turn that is over', () => {
     await say('[say It is $E = mc^2$.\n\n```mermaid\nflowchart LR\n  hive --> honey\n```\n] Draw it');
     await talk().locator('math').waitFor();
     await talk().getByRole('figure', { name: 'Diagram' }).getByRole('img').waitFor();
-    expect(await talk().locator('math [style], figure svg [style]').count()).toBe(0);
+    await expect.poll(() => talk().locator('math [style], figure svg [style]').count()).toBe(0);
     expect(await barriers(page)).toEqual([]);
     expect(elsewhere).toEqual([]);
   });

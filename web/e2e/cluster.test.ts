@@ -14,7 +14,7 @@ it('are listed with what each does, and one that is alone says so', async () => 
   await page.goto(server.url);
   await page.getByRole('link', { name: 'Cluster' }).click();
   await page.getByRole('heading', { name: 'This server is alone' }).waitFor();
-  expect(await page.getByRole('row').count()).toBe(2);
+  await expect.poll(() => page.getByRole('row').count()).toBe(2);
   expect(await barriers(page)).toEqual([]);
   // A second node needs a database of its own; the page only needs its row.
   const node = { version: '0.1.0', leaseUntil: new Date(Date.now() + 60_000).toISOString() };
@@ -31,7 +31,7 @@ it('are listed with what each does, and one that is alone says so', async () => 
   await page.reload();
   await page.getByRole('row', { name: /node-1 .* at work its lease ends in 0:\d\d 3$/ }).waitFor();
   await page.getByRole('row', { name: /node-2 .* draining .* 1$/ }).waitFor();
-  expect(await page.getByRole('heading', { name: 'This server is alone' }).count()).toBe(0);
+  await expect.poll(() => page.getByRole('heading', { name: 'This server is alone' }).count()).toBe(0);
   expect(await barriers(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await context.close();

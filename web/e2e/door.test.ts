@@ -101,7 +101,9 @@ describe('a key that may only read', () => {
     // Neither does its key.
     await page.keyboard.press('a');
     await drawn(page);
-    expect(await page.getByRole('region', { name: 'Decisions not sent yet' }).getByRole('button').count()).toBe(0);
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Decisions not sent yet' }).getByRole('button').count())
+      .toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
     await server.stop();

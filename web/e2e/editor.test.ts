@@ -341,7 +341,7 @@ describe('the editor on the built-in demo model', () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.waitForURL(/\/workflows$/);
     await page.getByText('By keys').waitFor();
-    expect(await page.getByText('With inputs').count()).toBe(0);
+    await expect.poll(() => page.getByText('With inputs').count()).toBe(0);
     await page.goto(`${server.url}/workflows/${id}`);
     await page.getByText('There is no such workflow').waitFor();
   });

@@ -65,7 +65,7 @@ describe('runs in a list', () => {
     expect(await rows.innerText()).toContain('Draft a headline');
     await status('Paused');
     await rows.filter({ hasText: 'Count the wasps' }).waitFor();
-    expect(await rows.count()).toBe(1);
+    await expect.poll(() => rows.count()).toBe(1);
     await status('Any status');
     await page.waitForURL(({ searchParams }) => !searchParams.has('status'));
     await page.getByRole('textbox', { name: 'Words in a run' }).fill('sum four');

@@ -53,7 +53,7 @@ describe.each(SIZES)('at $width by $height pixels', (size) => {
       if (size.width < 1_000) expect((await stop.boundingBox())?.height).toBeGreaterThanOrEqual(40);
       await expect.poll(() => below(log)).toBeLessThan(2);
       expect(await outside(page)).toBe(0);
-      expect(await latest.count()).toBe(0);
+      await expect.poll(() => latest.count()).toBe(0);
 
       await log.hover();
       await page.mouse.wheel(0, -300);

@@ -60,7 +60,7 @@ describe('what agents know', () => {
     await page.getByRole('button', { name: 'Delete the document' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await shelf.getByRole('link', { name: 'jars.csv' }).waitFor();
-    expect(await shelf.getByRole('link').count()).toBe(1);
+    await expect.poll(() => shelf.getByRole('link').count()).toBe(1);
     await page.getByRole('button', { name: 'Delete jars.csv' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('heading', { name: 'No documents in it yet' }).waitFor();

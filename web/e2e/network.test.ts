@@ -27,7 +27,7 @@ describe('a network of two servers', () => {
     const panel = page.getByRole('complementary', { name: 'Ensemble kitchen' });
     await panel.getByText('Why no link').waitFor();
     await panel.getByRole('heading', { name: 'What it shared' }).waitFor();
-    expect(await panel.getByRole('button', { name: /^Try/ }).count()).toBe(0);
+    await expect.poll(() => panel.getByRole('button', { name: /^Try/ }).count()).toBe(0);
     await page.getByRole('button', { name: 'Close the ensemble' }).click();
     await page.getByRole('button', { name: /kitchen .*with check-inventory/ }).waitFor();
 

@@ -144,7 +144,7 @@ describe('reviews', () => {
     await page.keyboard.press('a');
     await page.keyboard.press('Escape');
     await settled();
-    expect(await held().count()).toBe(0);
+    await expect.poll(() => held().count()).toBe(0);
     await page.keyboard.press('x');
     await page.keyboard.press('Enter');
     await page.getByText('Nothing waits for you').waitFor();
@@ -308,7 +308,7 @@ describe('reviews', () => {
     await page.getByRole('heading', { name: 'essay' }).click();
     await page.keyboard.type('jakerx');
     await page.keyboard.press('ArrowDown');
-    expect(await held().count()).toBe(0);
+    await expect.poll(() => held().count()).toBe(0);
     expect(await open()).toBe(2);
     expect(page.url()).toContain(`${asking}-review-0`);
     await answer.focus();

@@ -48,7 +48,7 @@ describe('schedules', () => {
     await weekly.getByText('from the file').waitFor();
     await weekly.getByText('0 8 * * MON').waitFor();
     const due = weekly.getByRole('list', { name: 'When weekly is due' }).getByRole('listitem');
-    expect(await due.count()).toBe(5);
+    await expect.poll(() => due.count()).toBe(5);
     expect(await due.first().locator('time').getAttribute('datetime')).toMatch(/T0[67]:00:00/);
     expect(await barriers(page)).toEqual([]);
 
