@@ -6,6 +6,7 @@
 //! - [`headers`]: configured headers, which may be credentials
 //! - [`retry_after`]: the delay that a server asks for
 //! - [`right`]: whether a request may still be sent
+//! - [`sse`]: server-sent events as they arrive
 //! - [`trace`]: the trace a request belongs to
 
 mod client;
@@ -13,6 +14,7 @@ pub mod headers;
 pub mod outbound;
 pub mod retry_after;
 pub mod right;
+pub mod sse;
 pub mod trace;
 
 pub use client::client;

@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use consort_core::message::{Failure, FailureKind, Part, Stop, Usage};
+use consort_http::sse::{Event, Events, TooLong};
 use serde::Deserialize;
 
 use super::http;
-use super::sse::{EVENT_MAX, Events, TooLong};
 use super::{Ask, Piece};
 
+/// The maximum size of one event in bytes, so that a server cannot fill the memory.
+const EVENT_MAX: usize = 8 * 1024 * 1024;
 /// The maximum size of a reply in bytes, so that a server cannot fill the memory.
 const REPLY_MAX: usize = 32 * 1024 * 1024;
 
@@ -74,7 +76,7 @@ pub(super) struct Answer {
 impl Answer {
     /// Returns an answer of which nothing has arrived.
     pub(super) fn new(decoder: Box<dyn Decoder>) -> Answer {
-        Answer { events: Events::default(), form: Form::default(), decoder, is_done: false }
+        Answer { events: Events::new(EVENT_MAX), form: Form::default(), decoder, is_done: false }
     }
 
     /// Returns the buffer to which arriving bytes are appended.
@@ -133,7 +135,7 @@ impl Answer {
     }
 
     fn read_events(&mut self, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
-        while let Some(data) = self.events.next().map_err(|TooLong| event_too_long())? {
+        while let Some(Event { data, .. }) = self.events.next().map_err(|TooLong| event_too_long())? {
             if data.trim_ascii() == b"[DONE]" {
                 self.is_done = true;
                 return Ok(());

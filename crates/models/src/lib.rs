@@ -23,7 +23,6 @@ pub mod script;
 mod scripted;
 #[cfg(test)]
 mod shapes;
-mod sse;
 mod structured;
 mod turns;
 mod wire;

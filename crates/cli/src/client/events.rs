@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use consort_http::sse::{self, TooLong};
 use consort_log::Seq;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -194,15 +195,15 @@ impl Events {
             return Err(Failure::Unreachable { url: self.client.url().to_owned(), reason });
         };
         let response = self.client.accepted(response.map_err(|error| self.client.unreachable(&error))?).await?;
-        Ok(Body { response, bytes: Vec::new(), since: Instant::now() })
+        Ok(Body { response, events: sse::Events::new(EVENT_MAX), since: Instant::now() })
     }
 }
 
 /// An open stream of events.
 struct Body {
     response: Response,
-    /// The bytes of events that are not complete yet.
-    bytes: Vec<u8>,
+    /// The events that are not complete yet.
+    events: sse::Events,
     /// The time it was opened.
     since: Instant,
 }
@@ -215,43 +216,28 @@ struct Event {
     data: String,
 }
 
+impl From<sse::Event<'_>> for Event {
+    fn from(sse::Event { id, kind, data }: sse::Event<'_>) -> Event {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Event { id: text(id).parse().ok(), kind: text(kind), data: text(data) }
+    }
+}
+
 impl Body {
     /// Returns the next event, or the reason why there is none.
     async fn next(&mut self) -> Result<Event, String> {
         loop {
-            while let Some(event) = take(&mut self.bytes) {
-                if !event.data.is_empty() {
-                    return Ok(event);
-                }
-            }
-            if self.bytes.len() > EVENT_MAX {
-                return Err("an event is too long".to_owned());
+            if let Some(event) = self.events.next().map_err(|TooLong| "an event is too long".to_owned())? {
+                return Ok(Event::from(event));
             }
             match timeout(SILENCE_MAX, self.response.chunk()).await {
                 Err(_elapsed) => return Err("it is silent".to_owned()),
                 Ok(Err(error)) => return Err(innermost(&error)),
                 Ok(Ok(None)) => return Err("the server ended the stream".to_owned()),
-                Ok(Ok(Some(chunk))) => self.bytes.extend_from_slice(&chunk),
+                Ok(Ok(Some(chunk))) => self.events.inbox().extend_from_slice(&chunk),
             }
         }
     }
-}
-
-/// Takes the first complete event off the bytes; a keep-alive is an empty one.
-fn take(bytes: &mut Vec<u8>) -> Option<Event> {
-    let end = bytes.windows(2).position(|pair| pair == b"\n\n")?;
-    let block: Vec<u8> = bytes.drain(..end + 2).collect();
-    let mut event = Event::default();
-    for line in String::from_utf8_lossy(&block).lines() {
-        match line.split_once(':').map(|(name, value)| (name, value.strip_prefix(' ').unwrap_or(value))) {
-            Some(("id", value)) => event.id = value.parse().ok(),
-            Some(("event", value)) => value.clone_into(&mut event.kind),
-            Some(("data", value)) if event.data.is_empty() => value.clone_into(&mut event.data),
-            Some(("data", value)) => event.data.extend(["\n", value]),
-            Some(_) | None => {}
-        }
-    }
-    Some(event)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Messages of the Model Context Protocol, passed on to a server.
 
+use consort_http::sse::{Events, TooLong};
 use futures::StreamExt;
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
@@ -51,17 +52,12 @@ impl Client {
     /// Passes on what a stream of events holds.
     async fn streamed(&self, response: Response, answers: &mpsc::Sender<Value>) -> Result<(), String> {
         let mut body = response.bytes_stream();
-        let mut text = Vec::new();
+        let mut events = Events::new(MESSAGE_MAX);
+        let long = |TooLong| format!("{} sent a message of more than {MESSAGE_MAX} bytes", self.url());
         while let Some(bytes) = body.next().await {
-            text.extend_from_slice(&bytes.map_err(|error| self.unreachable(&error).to_string())?);
-            if text.len() > MESSAGE_MAX {
-                return Err(format!("{} sent a message of more than {MESSAGE_MAX} bytes", self.url()));
-            }
-            // The server writes every message on one line.
-            while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = text.drain(..=end).collect();
-                let message = line.strip_prefix(b"data:").and_then(|data| serde_json::from_slice(data).ok());
-                if let Some(message) = message {
+            events.inbox().extend_from_slice(&bytes.map_err(|error| self.unreachable(&error).to_string())?);
+            while let Some(event) = events.next().map_err(long)? {
+                if let Ok(message) = serde_json::from_slice(event.data) {
                     let _gone = answers.send(message).await;
                 }
             }

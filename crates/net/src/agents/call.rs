@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use consort_http::right;
+use consort_http::sse::{Event, Events, TooLong};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -222,41 +223,30 @@ fn reason(error: &Map<String, Value>) -> String {
 
 /// Returns the events of a stream, each as JSON.
 fn events(response: Response) -> BoxStream<'static, Result<Value, Trouble>> {
-    let parts = response.bytes_stream().boxed();
-    let next =
-        stream::unfold((parts, Vec::<u8>::new(), String::new()), |(mut parts, mut bytes, mut data)| async move {
-            loop {
-                while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-                    let line: Vec<u8> = bytes.drain(..=end).collect();
-                    let line = String::from_utf8_lossy(&line);
-                    let line = line.trim_end_matches(['\r', '\n']);
-                    if let Some(more) = line.strip_prefix("data:") {
-                        data.push_str(more.strip_prefix(' ').unwrap_or(more));
-                    } else if line.is_empty() && !data.is_empty() {
-                        let text = std::mem::take(&mut data);
-                        let odd = |error: serde_json::Error| Trouble::Broken(format!("an event is no JSON: {error}"));
-                        let event = serde_json::from_str(&text).map_err(odd);
-                        return Some((event, (parts, bytes, data)));
-                    }
-                }
-                if bytes.len() + data.len() > ANSWER_MAX {
-                    let long = Trouble::Broken(format!("an event is longer than {ANSWER_MAX} bytes"));
-                    return Some((Err(long), (stream::empty().boxed(), Vec::new(), String::new())));
-                }
-                match timeout(SILENCE, parts.next()).await {
-                    Ok(Some(Ok(part))) => bytes.extend_from_slice(&part),
-                    Ok(None) => return None,
-                    Ok(Some(Err(error))) => {
-                        return Some((Err(broken(&error)), (stream::empty().boxed(), Vec::new(), String::new())));
-                    }
-                    Err(_elapsed) => {
-                        let silent = Trouble::Broken(format!("nothing came for {SILENCE:?}"));
-                        return Some((Err(silent), (stream::empty().boxed(), Vec::new(), String::new())));
-                    }
-                }
-            }
-        });
+    let open = Some((response, Events::new(ANSWER_MAX)));
+    let next = stream::unfold(open, |open| async move {
+        let (mut response, mut events) = open?;
+        match next_event(&mut response, &mut events).await {
+            Ok(event) => Some((Ok(event?), Some((response, events)))),
+            Err(trouble) => Some((Err(trouble), None)),
+        }
+    });
     next.boxed()
+}
+
+/// Returns the next event; none when the stream has ended.
+async fn next_event(response: &mut Response, events: &mut Events) -> Result<Option<Value>, Trouble> {
+    let long = |TooLong| Trouble::Broken(format!("an event is longer than {ANSWER_MAX} bytes"));
+    loop {
+        if let Some(Event { data, .. }) = events.next().map_err(long)? {
+            let odd = |error: serde_json::Error| Trouble::Broken(format!("an event is no JSON: {error}"));
+            return serde_json::from_slice(data).map(Some).map_err(odd);
+        }
+        let silent = |_elapsed| Trouble::Broken(format!("nothing came for {SILENCE:?}"));
+        let part = timeout(SILENCE, response.chunk()).await.map_err(silent)?.map_err(|error| broken(&error))?;
+        let Some(part) = part else { return Ok(None) };
+        events.inbox().extend_from_slice(&part);
+    }
 }
 
 fn broken(error: &reqwest::Error) -> Trouble {
