@@ -41,7 +41,7 @@ pub use decisions::{
 };
 pub use requests::{
     agent, attachments, bounds, branch, catalog, choice, compile, draft, dynamic, expression, mistake, model_options,
-    nested, pipeline, reach, request, spec, submission, template, workflow,
+    nested, pipeline, reach, request, spec, template, workflow,
 };
 pub use shown::{a2a, aloud, announcement, dag, damaged, frame, question, span, trace, view, voice};
 pub use state::{budget, conversation, gate, memory, run};

@@ -10,8 +10,8 @@ use consort_core::mistake::Mistake;
 use consort_core::nested;
 use consort_core::own_tool::{NotDirect, OwnTool};
 use consort_core::owner::{Owner, Sight};
+use consort_core::request::{self, Submission};
 use consort_core::spec::{BegunBy, Kind};
-use consort_core::submission::{self, Submission};
 use consort_log as log;
 use consort_tools::busy;
 use serde_json::Value;
@@ -202,8 +202,8 @@ impl Starter {
         let wanted = nested::wanted(request, &self.ensemble);
         let workflows = Workflows::of(&self.engine).for_catalog(wanted).await.map_err(|error| unsaved(error, ""))?;
         let catalog = Catalog { workflows, ..self.catalog() };
-        let read = || submission::read(request, &self.ensemble, &catalog);
-        let read = if submission::takes_long(request) { busy::in_place(read) } else { read() };
+        let read = || request::read(request, &self.ensemble, &catalog);
+        let read = if request::takes_long(request) { busy::in_place(read) } else { read() };
         match read.map_err(Error::Mistakes)? {
             Submission::Run(compiled) | Submission::DryRun(compiled) => Ok(compiled),
         }

@@ -13,8 +13,8 @@ use crate::requests::catalog::Permission;
 use crate::requests::compile::{Catalog, Compiled};
 use crate::requests::draft::Ensemble;
 use crate::requests::mistake::{Code, Mistake};
+use crate::requests::request::{self, Submission};
 use crate::requests::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
-use crate::requests::submission::{self, Submission};
 use crate::requests::workflow::Document;
 use crate::shown::frame::chat::{ChatFrame, Level, TaskEvent};
 use crate::shown::frame::merge;
@@ -52,7 +52,7 @@ pub fn compile_workflow(
     }
     let request = document.request(&json!({ "inputs": inputs })).map_err(|mistake| vec![mistake])?;
     let (Submission::Run(mut compiled) | Submission::DryRun(mut compiled)) =
-        submission::read(&request, &ensemble, catalog)?;
+        request::read(&request, &ensemble, catalog)?;
     if let Some(task) = attended(&compiled.spec) {
         let message = format!("task '{task}' waits for a person; run the workflow with POST /api/workflows/…/runs");
         return Err(vec![Mistake::new(Code::BadRequest, "workflow_id", message)]);

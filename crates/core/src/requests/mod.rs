@@ -18,6 +18,5 @@ pub mod pipeline;
 pub mod reach;
 pub mod request;
 pub mod spec;
-pub mod submission;
 pub mod template;
 pub mod workflow;

@@ -6,7 +6,6 @@ use super::world::{catalog, ensemble, task};
 use crate::chat::Say;
 use crate::requests::mistake::Mistake;
 use crate::requests::request;
-use crate::requests::submission;
 use crate::requests::workflow::Document;
 use crate::schema::Schema;
 
@@ -52,8 +51,8 @@ fn told<'a>(mistakes: impl IntoIterator<Item = &'a Mistake>) {
 fn made_up_submissions_are_refused_with_words_or_taken_whole() {
     let ensemble = ensemble(vec![task("a", &[]), task("b", &["a"])]);
     let catalog = catalog();
-    json(RUNS, |json| match submission::read(json, &ensemble, &catalog) {
-        Ok(submission::Submission::Run(taken) | submission::Submission::DryRun(taken)) => {
+    json(RUNS, |json| match request::read(json, &ensemble, &catalog) {
+        Ok(request::Submission::Run(taken) | request::Submission::DryRun(taken)) => {
             assert!(!taken.spec.tasks.is_empty());
         }
         Err(mistakes) => {

@@ -3,7 +3,7 @@
 use consort_core::catalog::ToolInfo;
 use consort_core::compile::Compiled;
 use consort_core::draft::{Draft, Ensemble};
-use consort_core::submission::{self, Submission};
+use consort_core::request::{self, Submission};
 use consort_runtime::engine::DirectCall;
 use consort_tools::{Answer, busy};
 use serde_json::Value;
@@ -23,7 +23,7 @@ impl Edge {
             draft.additional_context = Some(format!("{{{INPUT}}}"));
         }
         let ensemble = Ensemble { tasks: vec![draft], workflow: None, ..self.site.server.ensemble.clone() };
-        let read = || submission::read(request, &ensemble, &self.site.catalog());
+        let read = || request::read(request, &ensemble, &self.site.catalog());
         match busy::in_place(read)? {
             Submission::Run(compiled) | Submission::DryRun(compiled) => Ok(compiled),
         }

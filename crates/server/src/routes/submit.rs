@@ -10,9 +10,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use consort_core::compile::Compiled;
 use consort_core::request::shape;
+use consort_core::request::{self, Submission};
 use consort_core::run::Run;
 use consort_core::spec::{Spec, Task, Workflow};
-use consort_core::submission::{self, Submission};
 use consort_core::view::{Descent, RunDetail};
 use consort_http::trace;
 use consort_log as log;
@@ -188,7 +188,7 @@ pub(crate) enum Taken {
 pub(crate) async fn take((site, runs): (&Site, &Engine), sent: &Sent, from: From) -> Result<Taken, Problem> {
     let server = &site.server;
     let catalog = site.catalog_for(&sent.0).await?;
-    let read = || compiled(&sent.0, || submission::read(&sent.0, &server.ensemble, &catalog));
+    let read = || compiled(&sent.0, || request::read(&sent.0, &server.ensemble, &catalog));
     // A run that was made before counts, even if the configuration has changed since.
     if let Some(run) = first(runs, from.once.as_ref()).await? {
         let (spec, warnings) = match read() {
@@ -221,7 +221,7 @@ pub(crate) async fn take((site, runs): (&Site, &Engine), sent: &Sent, from: From
 
 /// Compiles a request; one that may take long is compiled without blocking the thread for others.
 pub(super) fn compiled<T>(sent: &Value, read: impl FnOnce() -> T) -> T {
-    if submission::takes_long(sent) { busy::in_place(read) } else { read() }
+    if request::takes_long(sent) { busy::in_place(read) } else { read() }
 }
 
 /// Starts a run that was compiled already, and responds in the wanted mode.

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use consort_core::request::shape;
-use consort_core::submission::{self, Submission};
+use consort_core::request::{self, Submission};
 use consort_core::workflow::Document;
 use consort_runtime::engine::Engine;
 use consort_runtime::workflows::{Error, Expected, ListedWorkflow, Saved, WorkflowVersion, WorkflowView};
@@ -189,7 +189,7 @@ async fn run(
     let saved = site.workflows().get(&id).await?;
     let request = saved.entry.document.request(&sent.0)?;
     let catalog = site.catalog_for(&request).await?;
-    match submit::compiled(&request, || submission::read(&request, &site.server.ensemble, &catalog))? {
+    match submit::compiled(&request, || request::read(&request, &site.server.ensemble, &catalog))? {
         Submission::DryRun(compiled) => {
             runs.check_attachments(&compiled).await?;
             Ok(Json(submit::rehearsal(&compiled)).into_response())

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use consort_chat::facts::{Facts, Source};
 use consort_core::compile::Compiled;
 use consort_core::draft::Draft;
+use consort_core::request::{self, Submission};
 use consort_core::spec::{Kind, ReviewRule};
-use consort_core::submission::{self, Submission};
 use consort_log::SqliteLog;
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
@@ -87,7 +87,7 @@ fn of(engine: &Engine) -> Server {
 
 fn work_for_a_peer(server: &Server) -> Compiled {
     let asked = json!({ "inputs": { "topic": "x" } });
-    let Ok(Submission::Run(mut compiled)) = submission::read(&asked, &server.ensemble, &server.catalog) else {
+    let Ok(Submission::Run(mut compiled)) = request::read(&asked, &server.ensemble, &server.catalog) else {
         panic!("it can be asked for")
     };
     compiled.spec.kind = Kind::Peer;
