@@ -24,14 +24,12 @@ mod sight;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use consort_core::decide::{Command, Refused};
-use consort_core::event::{AdoptReason, Adoption, Event};
+use consort_core::event::Event;
 use consort_core::owner::{Owner, Sight};
-use consort_core::queue::Priority;
 use consort_core::spec::Kind;
-use consort_log as log;
 use consort_log::damage::Damage;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -42,29 +40,23 @@ pub use self::erase::Removal;
 pub use self::export::SeenTraces;
 pub use self::instruct::{InstructError, Instructed, Instruction};
 use self::line::Line;
-pub use self::new_run::NewRun;
+pub use self::new_run::{NewRun, fresh_id};
 pub use self::quota::Quota;
 use self::quota::Quotas;
 use self::retain::Passes;
 
-use crate::admission::{Admission, Keep, Load, Pools};
+use crate::admission::{Admission, Load, Pools};
 use crate::effects::Seams;
-use crate::feed::{FeedSender, Publisher};
+use crate::feed::FeedSender;
 use crate::meters::Meters;
-use crate::ring::Ring;
 use crate::room::Room;
-use crate::runner::{Request, Runner, Window};
-use crate::seat::Seat;
+use crate::runner::{Request, Window};
 use crate::suspects::Suspects;
 use crate::telemetry::Telemetry;
-use crate::tenure::Tenure;
 use crate::traces::Traces;
 use crate::webhooks::outbox::Outbox;
 
 pub use error::Error;
-
-/// Commands queued for one run; small, because every sender waits anyway.
-const REQUESTS_MAX: usize = 8;
 
 /// A handle to everything that is running, as far as its holder sees it.
 #[derive(Clone)]
@@ -116,29 +108,6 @@ struct Inner {
     sharing: OnceLock<()>,
     /// The line of runs that wait for a slot of any node.
     line: Line,
-}
-
-/// A run that is about to begin.
-struct New<'a> {
-    id: &'a Arc<str>,
-    kind: Kind,
-    priority: Priority,
-    /// The ring that publishes its frames.
-    ring: Ring,
-    /// The owner that sees it.
-    seen_by: Owner,
-    /// Whether it waits even if the queue is full.
-    beyond_queue: bool,
-}
-
-/// A run that gets a runner.
-struct Placed<'a> {
-    id: &'a Arc<str>,
-    kind: Kind,
-    seat: Seat,
-    ring: Ring,
-    seen_by: Owner,
-    adoption: Adoption,
 }
 
 /// A run owned by this process.
@@ -219,31 +188,6 @@ impl Engine {
         &self.0.meters
     }
 
-    /// Admits a new run, which begins with these events, and gives it an owner.
-    async fn accept(&self, new: New<'_>, events: Vec<Event>, claims: Vec<String>) -> Result<(), Error> {
-        self.check_open()?;
-        let seat = self.seat(&new).await?;
-        let is_in_line = seat.is_in_line();
-        let New { id, kind, priority, ring, seen_by, .. } = new;
-        let used = events.iter().flat_map(|event| event.kind.attachments()).collect();
-        self.attachments().note_use(&used, id, self.seams().clock.now()).await?;
-        let (stored, done) = oneshot::channel();
-        let node = self.0.seams.node.clone();
-        let epoch = 1;
-        let adoption = Adoption { epoch, node, reason: Some(AdoptReason::Begun) };
-        self.start(Placed { id, kind, seat, ring, seen_by, adoption }, |mut runner| async move {
-            let accepted = runner.accept(&events, claims).await;
-            let began = accepted.is_ok();
-            let _gone = stored.send(accepted);
-            if began { runner.work_in_turn().await } else { Ok(()) }
-        });
-        done.await.map_err(|_dropped| Error::NotOwned(id.to_string()))??;
-        if is_in_line {
-            self.stand_in_line(id, epoch, priority).await;
-        }
-        Ok(())
-    }
-
     /// Sends a command to a run; returns the events it caused, once they are stored.
     pub async fn command(&self, run: &str, command: Command) -> Result<Vec<Event>, Error> {
         self.check_sight(run).await?;
@@ -306,55 +250,6 @@ impl Engine {
         self.0.admissions.iter().find_map(|(_, admission)| admission.position(run))
     }
 
-    /// Returns the ring for a run of this kind.
-    fn ring(&self, id: &Arc<str>, kind: Kind, seen_by: &Owner) -> Ring {
-        self.published(Ring::default(), id, kind, seen_by)
-    }
-
-    /// Adds the feeds that a run of this kind is published on.
-    fn published(&self, ring: Ring, id: &Arc<str>, kind: Kind, seen_by: &Owner) -> Ring {
-        let publisher = |feed: &FeedSender| Publisher { run: id.clone(), seen_by: seen_by.clone(), feed: feed.clone() };
-        match kind {
-            Kind::Run => ring.shown(publisher(&self.0.feed_sender)),
-            Kind::Peer => ring.asking(publisher(&self.0.questions)),
-            Kind::Turn => ring.asking(publisher(&self.0.permissions)),
-            Kind::Mining => ring,
-        }
-    }
-
-    /// Gives a run an owner: a task that works on it and then forgets it.
-    fn start<W>(&self, placed: Placed<'_>, work: impl FnOnce(Runner) -> W)
-    where
-        W: Future<Output = Result<(), log::Error>> + Send + 'static,
-    {
-        let Placed { id, kind, seat, ring, seen_by, adoption } = placed;
-        let epoch = adoption.epoch;
-        let tenure = Tenure::new(adoption, self.0.seams.cluster.lease());
-        let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
-        let meters = self.0.meters.clone();
-        let telemetry = self.0.telemetry.get().cloned();
-        let suspects = self.0.suspects.get().cloned();
-        let stalled = watch::Sender::new(None);
-        let parked = Arc::default();
-        let room = self.0.room.clone();
-        let outbox = self.0.outbox.get().cloned();
-        let window = Window { ring, stalled, parked, room, meters, telemetry, outbox, suspects, end: Arc::default() };
-        let draining = self.0.draining.subscribe();
-        let runner = Runner::new((id.clone(), seat, tenure), self.0.seams.clone(), window.clone(), waiting, draining);
-        let (lasts, over) = watch::channel(());
-        let work = work(runner);
-        let own_id = id.clone();
-        let engine = Arc::downgrade(&self.0);
-        let mut live = self.live();
-        let task = tokio::spawn(async move {
-            let _lasts = lasts;
-            own(work, (own_id, kind, epoch), engine).await;
-        });
-        live.insert(id.clone(), Live { seen_by, requests, window, over, task });
-        drop(live);
-        self.0.seams.links.arrived();
-    }
-
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
         self.0.live()
     }
@@ -381,47 +276,4 @@ impl Inner {
     fn live(&self) -> MutexGuard<'_, HashMap<Arc<str>, Live>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns an id that no other run has.
-pub fn fresh_id(kind: Kind) -> Arc<str> {
-    format!("{}-{}", kind.word(), uuid::Uuid::now_v7().simple()).into()
-}
-
-/// Returns an id for one execution of an ensemble.
-fn ensemble_id() -> String {
-    uuid::Uuid::now_v7().to_string()
-}
-
-/// Runs a runner to its end and forgets it. A runner whose log refused simply stops:
-/// the run goes on in the process that adopts it next.
-async fn own(
-    work: impl Future<Output = Result<(), log::Error>>,
-    (id, kind, epoch): (Arc<str>, Kind, u64),
-    engine: Weak<Inner>,
-) {
-    if let Err(error) = work.await {
-        tracing::error!(run = %id, %error, "stopped working on a run");
-    }
-    let everything = View { kind: None, sight: Sight::All(Owner::local()) };
-    let Some(engine) = engine.upgrade().map(|inner| Engine(inner, everything)) else { return };
-    if kind == Kind::Run {
-        engine.export(&id).await;
-    }
-    // Before it can be erased.
-    engine.note_spent(&id, kind).await;
-    if let Some(outbox) = engine.0.outbox.get().filter(|_| matches!(kind, Kind::Run | Kind::Turn)) {
-        outbox.note(&engine, &id).await;
-    }
-    if !engine.is_alone() && engine.is_draining() {
-        engine.hand_over(&id, epoch).await;
-    }
-    // Among several nodes one does it for all of them.
-    if engine.is_alone()
-        && engine.0.pools.of(kind).keep != Keep::All
-        && let Err(error) = engine.tidy().await
-    {
-        tracing::warn!(%error, "cannot erase old runs");
-    }
-    engine.live().remove(&id);
 }

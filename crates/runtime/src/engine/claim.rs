@@ -15,8 +15,9 @@ use tokio::time::{Instant, timeout};
 
 use super::abroad::Abroad;
 use super::messages::Messages;
+use super::new_run::Placed;
 use super::sight::is_of;
-use super::{Engine, Error, Live, Placed, View};
+use super::{Engine, Error, Live, View};
 use crate::seat::Seat;
 use crate::watcher::{Purpose, load};
 
@@ -227,11 +228,7 @@ impl Engine {
         let changed = self.0.line.changed.clone();
         let mut look = self.0.seams.links.look();
         tokio::spawn(async move {
-            let now = Instant::now();
-            let mut share = Share { term: lease.term(), strays: now, swept: now, full: now };
-            let messages = Messages::default();
-            let mut abroad = Abroad::default();
-            let mut looked = now;
+            let mut share = Share::new(lease.term());
             loop {
                 let news = async {
                     tokio::select! {
@@ -241,36 +238,42 @@ impl Engine {
                         Ok(()) = look.changed() => true,
                     }
                 };
-                let is_asked = timeout(CLAIM_EVERY.saturating_sub(looked.elapsed()), news).await.unwrap_or(false);
+                let wait = CLAIM_EVERY.saturating_sub(share.looked.elapsed());
+                let is_asked = timeout(wait, news).await.unwrap_or(false);
                 let Some(inner) = engine.upgrade() else { return };
                 let view = View { kind: None, ..view.clone() };
-                let engine = Engine(inner, view);
-                engine.keep_term(&mut share);
-                if !engine.is_draining() {
-                    engine.call_next().await;
-                }
-                if is_asked || looked.elapsed() >= CLAIM_EVERY {
-                    looked = Instant::now();
-                    engine.share(&mut share, &messages).await;
-                    engine.look_abroad(&mut abroad).await;
-                }
+                Engine(inner, view).share(&mut share, is_asked).await;
             }
         });
     }
 
-    /// Drops every runner of an earlier term.
-    fn keep_term(&self, share: &mut Share) {
-        let term = self.0.seams.cluster.lease().term();
-        if term != share.term {
-            self.forsake(term, share);
+    /// Does what is due at this moment, or asked for. Whatever fails is tried again a moment later.
+    async fn share(&self, share: &mut Share, is_asked: bool) {
+        self.keep_term(share);
+        if !self.is_draining() {
+            self.call_next().await;
+        }
+        if is_asked || share.looked.elapsed() >= CLAIM_EVERY {
+            share.looked = Instant::now();
+            if !self.is_draining() {
+                self.take_work(share).await;
+            }
+            self.look_abroad(&mut share.abroad).await;
         }
     }
 
-    /// Does what is due at this moment. Whatever fails is tried again a moment later.
-    async fn share(&self, share: &mut Share, messages: &Messages) {
-        if self.is_draining() {
-            return;
+    /// Drops every runner of an earlier term, because the node was evicted and others have its runs.
+    fn keep_term(&self, share: &mut Share) {
+        let term = self.0.seams.cluster.lease().term();
+        if term != share.term {
+            share.term = term;
+            let lost: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
+            tracing::error!(runs = lost.len(), "this node was taken for dead; others go on with its runs");
         }
+    }
+
+    /// Takes runs without an owner or a runner and commands of other nodes, and erases what ended runs have left.
+    async fn take_work(&self, share: &mut Share) {
         let room = self.room(share);
         let claimed = if room > 0 { self.claim(room).await } else { Ok(Recovery::default()) };
         if let Err(error) = &claimed {
@@ -280,18 +283,11 @@ impl Engine {
             share.strays = Instant::now();
             self.take_strays().await;
         }
-        self.take_messages(messages).await;
+        self.take_messages(&share.messages).await;
         if share.swept.elapsed() >= JANITOR_EVERY {
             share.swept = Instant::now();
             self.clean_up().await;
         }
-    }
-
-    /// Drops every runner, because the node was evicted and others have its runs.
-    fn forsake(&self, term: Term, share: &mut Share) {
-        share.term = term;
-        let lost: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
-        tracing::error!(runs = lost.len(), "this node was taken for dead; others go on with its runs");
     }
 
     /// Returns the number of runs to take now: as many as have a slot. A node that is full lets others go first,
@@ -341,11 +337,25 @@ impl Engine {
     }
 }
 
-/// The moments at which each duty of this loop was last done.
+/// The state of the loop that shares runs: the moments at which each part of its work was last done.
 struct Share {
+    looked: Instant,
     full: Instant,
     /// The term of the node in which its runners began.
     term: Term,
     strays: Instant,
     swept: Instant,
+    /// The commands of other nodes that are being done.
+    messages: Messages,
+    /// The runs of other nodes.
+    abroad: Abroad,
+}
+
+impl Share {
+    fn new(term: Term) -> Share {
+        let now = Instant::now();
+        let messages = Messages::default();
+        let abroad = Abroad::default();
+        Share { term, looked: now, strays: now, swept: now, full: now, messages, abroad }
+    }
 }

@@ -6,7 +6,8 @@ use consort_core::fork::{self, Forked, Wanted};
 use consort_core::spec::Kind;
 use consort_tools::busy;
 
-use super::{Engine, Error, New, ensemble_id, fresh_id};
+use super::new_run::{New, ensemble_id, fresh_id};
+use super::{Engine, Error};
 
 impl Engine {
     /// Makes a run from the record of another, which stays as it is; once this returns,

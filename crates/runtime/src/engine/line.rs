@@ -13,7 +13,8 @@ use consort_log::cluster::{Claimed, Common, Vacancy, Waiting};
 use tokio::sync::Notify;
 
 use super::claim::{Found, Loaded};
-use super::{Engine, Error, New};
+use super::new_run::New;
+use super::{Engine, Error};
 use crate::portion::Portion;
 use crate::seat::Seat;
 
