@@ -6,7 +6,7 @@
 
 mod begin;
 mod grants;
-mod reports;
+mod stop;
 mod told;
 
 use std::collections::HashMap;
@@ -17,17 +17,17 @@ use std::time::Duration;
 
 use consort_core::aloud::Line;
 use consort_core::catalog::CancelClass;
-use consort_core::chat;
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
 use consort_core::id::{Id, Millis};
 use consort_core::next::{Effect, Grants};
 use consort_core::run::Run;
+use consort_core::text::Text;
 use consort_log::codec;
 use consort_log::{Append, Error, Record, Row, Seq};
 use consort_tools::busy;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::{self, AbortHandle, JoinSet};
+use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::effects::{self, Seams, Stage};
@@ -153,6 +153,25 @@ enum Wake {
 }
 
 impl Runner {
+    /// Stores a new run, and begins it in the same append if it has a slot; returns when
+    /// that is done.
+    pub(crate) async fn accept(&mut self, events: &[Event], claims: Vec<String>) -> Result<(), Error> {
+        self.batch.claims = claims;
+        for event in events {
+            self.take(event)?;
+        }
+        // The inherited part of a fork has ended, and was reported, in another run.
+        self.recorder.forget();
+        self.batch.aloud.clear();
+        if self.seat.has_slot() { self.adopt().await } else { self.commit().await }
+    }
+
+    /// Becomes the owner and executes the open effects.
+    pub(crate) async fn adopt(&mut self) -> Result<(), Error> {
+        let _ended = self.decide(Command::Adopt(self.tenure.adoption.clone()))?;
+        self.commit().await
+    }
+
     /// Works until the run ends, the log refuses, or no effect runs and none is to be
     /// begun. Dropping the runner drops every effect with it.
     async fn work(&mut self) -> Result<(), Error> {
@@ -202,6 +221,44 @@ impl Runner {
         }
     }
 
+    /// Collects all effects that have ended by now into one decision.
+    fn reports(&mut self, first: Result<(task::Id, Report), JoinError>) -> Vec<Report> {
+        let mut ended = vec![first];
+        while let Some(more) = self.effects.try_join_next_with_id() {
+            ended.push(more);
+        }
+        ended.into_iter().filter_map(|ended| self.report(ended)).collect()
+    }
+
+    fn report(&mut self, ended: Result<(task::Id, Report), JoinError>) -> Option<Report> {
+        match ended {
+            Ok((task, report)) => self.under_way.remove(&task).map(|_| self.hushed(report)),
+            Err(error) => self
+                .under_way
+                .remove(&error.id())
+                .map(|UnderWay { id, .. }| self.hushed(Report::Dropped { id, said: Text::default() })),
+        }
+    }
+
+    /// Adds the partial text of a model call that did not finish to its report.
+    fn hushed(&self, report: Report) -> Report {
+        match report {
+            Report::Replied { ref turn, .. } => {
+                self.window.ring.hush(turn);
+                report
+            }
+            Report::Unanswered { turn, failure, dice, .. } => {
+                let said = self.window.ring.hush(&turn).into();
+                Report::Unanswered { turn, failure, dice, said }
+            }
+            Report::Dropped { id, .. } => {
+                let said = self.window.ring.hush(&id).into();
+                Report::Dropped { id, said }
+            }
+            Report::Returned { .. } => report,
+        }
+    }
+
     fn decide(&mut self, command: Command) -> Result<Result<Vec<Event>, Refused>, Error> {
         let asks_to_stop = matches!(command, Command::Cancel { .. });
         self.suspect(&command);
@@ -213,35 +270,6 @@ impl Runner {
             self.take(event)?;
         }
         Ok(decided)
-    }
-
-    /// Marks the run as suspect before data of its own is validated.
-    fn suspect(&mut self, command: &Command) {
-        let bytes = match command {
-            // Work that was left open is processed again, whatever it is.
-            Command::Adopt(_) if self.run.epoch() > 0 => busy::BYTES,
-            Command::Report(Report::Replied { reply, .. }) => reply.bytes(),
-            Command::Review { decision, .. } => decision.bytes(),
-            Command::Chat(chat::Command::Approve { args: Some(args), .. }) => args.len(),
-            Command::Adopt(_)
-            | Command::Poison(_)
-            | Command::Cancel { .. }
-            | Command::Pause { .. }
-            | Command::Resume { .. }
-            | Command::SwitchModel { .. }
-            | Command::GiveUpCall { .. }
-            | Command::RaiseBudget { .. }
-            | Command::Direct { .. }
-            | Command::Chat(_)
-            | Command::Report(_) => return,
-        };
-        if !self.run.validates() {
-            return;
-        }
-        self.is_large |= bytes >= busy::BYTES;
-        if self.mark.is_none() {
-            self.mark = self.window.suspects.as_ref().map(|suspects| suspects.mark(&self.id));
-        }
     }
 
     /// Adds an event to the decision. Its frame shows the run right after it.
@@ -342,18 +370,7 @@ impl Runner {
     /// first append; any other error ends the runner.
     async fn append(&mut self, batch: &mut Batch) -> Result<(), Error> {
         let count = batch.records.len() as Seq;
-        let summary = self.run.summary(&self.id);
-        let row = Row {
-            kind: self.run.spec().kind.word().into(),
-            status: summary.status.word().into(),
-            owner: self.run.seen_by().clone(),
-            started_at: summary.started_at,
-            ended_at: summary.ended_at,
-            tags: summary.tags.clone(),
-            body: serde_json::to_string(&summary.row).map_err(unwritable)?.into(),
-            // Said once at the beginning and once at the end: an index costs more than a row.
-            words: (self.len == 0 || summary.ended_at.is_some()).then(|| self.run.words().into()),
-        };
+        let row = self.row()?;
         let append = Append {
             stream: self.id.clone(),
             expected: self.len,
@@ -379,6 +396,22 @@ impl Runner {
                 }
             }
         }
+    }
+
+    /// Returns the row that the run is listed and found by.
+    fn row(&self) -> Result<Row, Error> {
+        let summary = self.run.summary(&self.id);
+        Ok(Row {
+            kind: self.run.spec().kind.word().into(),
+            status: summary.status.word().into(),
+            owner: self.run.seen_by().clone(),
+            started_at: summary.started_at,
+            ended_at: summary.ended_at,
+            tags: summary.tags.clone(),
+            body: serde_json::to_string(&summary.row).map_err(unwritable)?.into(),
+            // Said once at the beginning and once at the end: an index costs more than a row.
+            words: (self.len == 0 || summary.ended_at.is_some()).then(|| self.run.words().into()),
+        })
     }
 
     fn publish(&self, rendered: bool, mut frames: Vec<Frame>) {
@@ -414,40 +447,6 @@ impl Runner {
         let held = self.permits.spend(&effect);
         let task = self.effects.spawn(effects::perform(effect, stage, held));
         self.under_way.insert(task.id(), UnderWay { id, cancel, task });
-    }
-
-    /// Drops the model calls that were given up: nobody waits for their answers, and the next call of the same
-    /// conversation must not get their reports.
-    fn drop_calls<'a>(&mut self, given_up: impl Iterator<Item = &'a Event>) {
-        for turn in given_up.filter_map(|event| event.kind.place()) {
-            self.under_way.retain(|_, under_way| {
-                let is_dropped = under_way.id == *turn;
-                if is_dropped {
-                    under_way.task.abort();
-                }
-                !is_dropped
-            });
-            self.window.ring.hush(turn);
-        }
-    }
-
-    /// Drops running effects, once the run is to stop at once; those that must not be
-    /// dropped are notified and get a little longer.
-    fn stop(&mut self) {
-        if !self.run.stopping() {
-            return;
-        }
-        self.permits.abandon();
-        self.halt.send_replace(true);
-        let now = self.seams.clock.now();
-        let grace_ms = u64::try_from(self.seams.cancel_grace.as_millis()).unwrap_or(u64::MAX);
-        let until = *self.grace.get_or_insert_with(|| now.saturating_add(grace_ms));
-        for under_way in self.under_way.values() {
-            match under_way.cancel {
-                CancelClass::Finish if now < until => {}
-                CancelClass::Drop | CancelClass::Finish => under_way.task.abort(),
-            }
-        }
     }
 }
 

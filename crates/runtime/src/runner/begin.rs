@@ -1,10 +1,9 @@
-//! The beginning of a runner's work: a run is accepted, queued, adopted or given up.
+//! The beginning of a runner's work on a run that waits for a slot, was stored before, or is given up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use consort_core::decide::Command;
-use consort_core::event::Event;
 use consort_core::run::Run;
 use consort_log::{Error, Seq};
 use tokio::sync::{mpsc, watch};
@@ -60,19 +59,6 @@ impl Runner {
         self
     }
 
-    /// Stores a new run, and begins it in the same append if it has a slot; returns when
-    /// that is done.
-    pub(crate) async fn accept(&mut self, events: &[Event], claims: Vec<String>) -> Result<(), Error> {
-        self.batch.claims = claims;
-        for event in events {
-            self.take(event)?;
-        }
-        // The inherited part of a fork has ended, and was reported, in another run.
-        self.recorder.forget();
-        self.batch.aloud.clear();
-        if self.seat.has_slot() { self.adopt().await } else { self.commit().await }
-    }
-
     /// Works once the run has a slot.
     pub(crate) async fn work_in_turn(&mut self) -> Result<(), Error> {
         if self.run.epoch() == 0 && self.seat.is_queued() {
@@ -103,12 +89,6 @@ impl Runner {
                 return Ok(());
             }
         }
-    }
-
-    /// Becomes the owner and executes the open effects.
-    pub(crate) async fn adopt(&mut self) -> Result<(), Error> {
-        let _ended = self.decide(Command::Adopt(self.tenure.adoption.clone()))?;
-        self.commit().await
     }
 
     /// Ends a run over which processes died, without processing its content.
