@@ -1,55 +1,20 @@
-//! Decides which work begins, is skipped or repeated: expressions are evaluated here, each once, when
-//! everything they name has ended, and the results of instances are put together.
+//! Work that branches: expressions are evaluated here, each once, when everything they name has ended,
+//! and the results of instances are put together.
 
 use serde_json::Value;
 
 use crate::cause::{SkipCause, TaskFailure};
-use crate::decisions::next::{Grants, Plan};
-use crate::event::{End, Evaluated, EventKind, Key, Subject, Timing};
+use crate::decisions::next::Plan;
+use crate::event::{Evaluated, EventKind, Key, Subject};
 use crate::id::Place;
 use crate::requests::expression::{self, Expression, Values};
 use crate::requests::spec::{OnError, Workflow};
 use crate::requests::template::{Item, Variables};
-use crate::state::flow::Due;
 use crate::state::run::{How, Run};
 
 impl Run {
-    /// Plans what is due, task by task and group by group.
-    pub(crate) fn start_tasks(&self, grants: &Grants, plan: &mut Plan) {
-        let is_cancelled = matches!(self.stop(), Some((End::Cancelled, _)));
-        let may_begin = self.stop().is_none() && !self.paused();
-        if may_begin && self.flow().begins() && self.started_at().is_none() {
-            plan.record(EventKind::RunStarted);
-        }
-        for (place, due) in self.flow().due() {
-            match due {
-                Due::Gather => self.gather(*place, plan),
-                Due::Skip(cause) if !is_cancelled => plan.record(self.skips(*place, *cause)),
-                Due::Fail(failure) if !is_cancelled => self.fail(&place.id(), failure, plan),
-                Due::Begin { passed } if may_begin => self.begin(*place, *passed, grants, plan),
-                Due::Skip(_) | Due::Fail(_) | Due::Begin { .. } => {}
-            }
-        }
-        if may_begin {
-            self.flow().gates().iter().for_each(|group| self.open_gate(*group, plan));
-        }
-    }
-
-    /// Begins work whose condition holds, or evaluates an expression of it.
-    fn begin(&self, place: Place, passed: bool, grants: &Grants, plan: &mut Plan) {
-        let turn = place.id();
-        let Some(task) = self.spec().tasks.get(place.task) else { return };
-        let own_list = task.for_each.as_ref().filter(|_| place.item.is_none());
-        match (&task.when, own_list) {
-            (Some(when), _) if !passed => self.evaluate(Subject::Task { turn }, (Key::When, when), place, plan),
-            (_, Some(each)) => self.evaluate(Subject::Task { turn }, (Key::ForEach, &each.list), place, plan),
-            _ if task.review_before => self.open_review(&turn, Timing::BeforeExecution, task, plan),
-            _ => self.start(turn, grants, plan),
-        }
-    }
-
     /// Evaluates the expression of a group that is due.
-    fn open_gate(&self, number: usize, plan: &mut Plan) {
+    pub(crate) fn open_gate(&self, number: usize, plan: &mut Plan) {
         let Some(group) = self.spec().groups.get(number) else { return };
         let Some(first) = group.tasks.first() else { return };
         let place = Place::task(*first);
@@ -69,7 +34,7 @@ impl Run {
     }
 
     /// Evaluates an expression as the work at a place sees it, and records what it came to.
-    fn evaluate(&self, of: Subject, (key, written): (Key, &Expression), place: Place, plan: &mut Plan) {
+    pub(crate) fn evaluate(&self, of: Subject, (key, written): (Key, &Expression), place: Place, plan: &mut Plan) {
         let spec = self.spec();
         let is_judged = key == Key::RepeatUntil;
         let value = |task: usize| {
@@ -105,13 +70,13 @@ impl Run {
         self.spec().group_of(place.task).is_some_and(|(_, group)| group.rank(task).is_some())
     }
 
-    fn skips(&self, place: Place, cause: SkipCause) -> EventKind {
+    pub(crate) fn skips(&self, place: Place, cause: SkipCause) -> EventKind {
         let reason = cause.reason(self.spec().workflow == Workflow::Sequential);
         EventKind::TaskSkipped { turn: place.id(), reason: reason.to_owned(), cause: Some(cause) }
     }
 
     /// Records the end of work whose instances are all over.
-    fn gather(&self, place: Place, plan: &mut Plan) {
+    pub(crate) fn gather(&self, place: Place, plan: &mut Plan) {
         let parts = self.parts_of(place);
         let ends = || parts.iter().filter_map(|part| self.ended_at(*part)).map(|ended| &ended.how);
         // In a list, a failed item is null where others go on, and the last round of a group is all that counts.

@@ -7,7 +7,6 @@ pub(crate) mod branch;
 pub mod build;
 pub(crate) mod call;
 pub mod chore;
-pub(crate) mod compose;
 pub mod decide;
 pub mod delegation;
 pub mod edit;

@@ -5,6 +5,7 @@
 mod plan;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::cause::{Cause, SkipCause, TaskFailure, UnfitReason};
 use crate::chat;
@@ -13,12 +14,15 @@ use crate::decisions::finish;
 use crate::decisions::output;
 use crate::decisions::prompt::{self, Input, Opening, Revision};
 use crate::decisions::subtask;
-use crate::event::{CancelMode, End, EventKind, Exit, Timing};
-use crate::id::{Id, Millis};
+use crate::event::{CancelMode, End, EventKind, Exit, Key, Subject, Timing};
+use crate::id::{Id, Millis, Place};
 use crate::message::Outcome;
+use crate::requests::catalog::ToolInfo;
+use crate::requests::reach::Provider;
 use crate::requests::spec::{ReviewPolicy, ReviewRule, Task};
 use crate::state::budget::{Breach, Reason};
 use crate::state::conversation::{Conversation, Phase};
+use crate::state::flow::Due;
 use crate::state::gate::{self, ReviewState};
 use crate::state::run::{Run, Timer};
 
@@ -158,11 +162,70 @@ impl Run {
         }
     }
 
+    /// Plans what is due, task by task and group by group.
+    fn start_tasks(&self, grants: &Grants, plan: &mut Plan) {
+        let is_cancelled = matches!(self.stop(), Some((End::Cancelled, _)));
+        let may_begin = self.stop().is_none() && !self.paused();
+        if may_begin && self.flow().begins() && self.started_at().is_none() {
+            plan.record(EventKind::RunStarted);
+        }
+        for (place, due) in self.flow().due() {
+            match due {
+                Due::Gather => self.gather(*place, plan),
+                Due::Skip(cause) if !is_cancelled => plan.record(self.skips(*place, *cause)),
+                Due::Fail(failure) if !is_cancelled => self.fail(&place.id(), failure, plan),
+                Due::Begin { passed } if may_begin => self.begin(*place, *passed, grants, plan),
+                Due::Skip(_) | Due::Fail(_) | Due::Begin { .. } => {}
+            }
+        }
+        if may_begin {
+            self.flow().gates().iter().for_each(|group| self.open_gate(*group, plan));
+        }
+    }
+
+    /// Begins work whose condition holds, or evaluates an expression of it.
+    fn begin(&self, place: Place, passed: bool, grants: &Grants, plan: &mut Plan) {
+        let turn = place.id();
+        let Some(task) = self.spec().tasks.get(place.task) else { return };
+        let own_list = task.for_each.as_ref().filter(|_| place.item.is_none());
+        match (&task.when, own_list) {
+            (Some(when), _) if !passed => self.evaluate(Subject::Task { turn }, (Key::When, when), place, plan),
+            (_, Some(each)) => self.evaluate(Subject::Task { turn }, (Key::ForEach, &each.list), place, plan),
+            _ if task.review_before => self.open_review(&turn, Timing::BeforeExecution, task, plan),
+            _ => self.start(turn, grants, plan),
+        }
+    }
+
     /// Begins a task, once the tools it may call are known.
     pub(crate) fn start(&self, turn: Id, grants: &Grants, plan: &mut Plan) {
         if self.compose(turn.task_index(), grants, plan) {
             plan.record(EventKind::TaskStarted { turn });
         }
+    }
+
+    /// Records the tools that a task's names resolve to; false while the lookup is not done.
+    pub(crate) fn compose(&self, task: usize, grants: &Grants, plan: &mut Plan) -> bool {
+        let Some(spec) = self.spec().tasks.get(task) else { return true };
+        let names: Vec<&String> = spec.tools.iter().filter(|name| self.is_looked_up(name)).collect();
+        if names.is_empty() {
+            return true;
+        }
+        let unknown: Vec<&&String> = names.iter().filter(|name| !grants.belts.contains_key(**name)).collect();
+        unknown.iter().for_each(|name| plan.need_belt(name));
+        if !unknown.is_empty() {
+            return false;
+        }
+        let found = names.iter().filter_map(|name| grants.belts.get(*name)).flatten();
+        let mut tools: BTreeMap<&str, Arc<ToolInfo>> = BTreeMap::new();
+        for tool in found {
+            // A tool that the task names is that peer's, also where a pattern stands for it too.
+            let is_named = tools.get(tool.name.as_str()).is_some_and(|known| known.reach.provider == Provider::Named);
+            if !is_named {
+                tools.insert(&tool.name, tool.clone());
+            }
+        }
+        plan.record(EventKind::BeltComposed { task, tools: tools.into_values().collect() });
+        true
     }
 
     pub(crate) fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
