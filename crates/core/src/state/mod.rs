@@ -16,7 +16,6 @@ pub(crate) mod inherit;
 pub mod memory;
 mod read;
 pub mod run;
-pub(crate) mod settling;
 pub(crate) mod stopwatch;
 pub(crate) mod unfinished;
 pub(crate) mod waiting;

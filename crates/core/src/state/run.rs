@@ -3,7 +3,7 @@
 //! `next` depends on the runnable work and not on the size of the run. Replaying a log rebuilds exactly the
 //! same value.
 
-mod model_calls;
+mod calls;
 mod parts;
 
 use std::collections::{BTreeMap, BTreeSet};
