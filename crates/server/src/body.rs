@@ -152,52 +152,68 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// The size and the time that the body of a request may take.
+struct BodyLimit {
+    max: usize,
+    patience: Duration,
+    /// The parts of `max`, for bodies of JSON that may hold files.
+    parts: Option<(usize, usize)>,
+}
+
+impl BodyLimit {
+    fn of(site: &Site, request: &Request) -> BodyLimit {
+        let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        let is_file = route == UPLOADS || (FILE_ROUTES.contains(&route) && !json_or_untyped(request.headers()));
+        let max_json = site.server.max_body_bytes;
+        let max_file = site.server.max_attachment_bytes;
+        if is_file {
+            return BodyLimit { max: max_file, patience: FILE_PATIENCE, parts: None };
+        }
+        if ROUTES_WITH_FILES.contains(&route) {
+            // Four characters of base64 for three bytes.
+            let max = max_json.saturating_add(max_file / 3 * 4 + 4);
+            return BodyLimit { max, patience: FILE_PATIENCE, parts: Some((max_json, max_file)) };
+        }
+        BodyLimit { max: max_json, patience: PATIENCE, parts: None }
+    }
+
+    fn too_large(&self) -> Problem {
+        let told = format!("the body is larger than this server takes: {} bytes", self.max);
+        let message = match self.parts {
+            Some((json, file)) => {
+                format!("{told}, {json} ([server] max_body_bytes) and the base64 of {file} (max_attachment_bytes)")
+            }
+            None => told,
+        };
+        Problem::new(Code::PayloadTooLarge, message)
+    }
+}
+
 /// Reads the whole body, within the server's limit. A body that announces more is
 /// refused at once.
 pub(crate) async fn read(site: &Site, request: Request) -> Result<Bytes, Problem> {
-    let route = request.extensions().get::<MatchedPath>();
-    let takes_files = route.is_some_and(|route| FILE_ROUTES.contains(&route.as_str()));
-    let is_upload = route.is_some_and(|route| route.as_str() == UPLOADS);
-    let is_file = is_upload || (takes_files && !json_or_untyped(request.headers()));
-    let holds_files = route.is_some_and(|route| ROUTES_WITH_FILES.contains(&route.as_str()));
-    let max_file = site.server.max_attachment_bytes;
-    let (max, patience) = match (is_file, holds_files) {
-        (true, _) => (max_file, FILE_PATIENCE),
-        // Four characters of base64 for three bytes.
-        (false, true) => (site.server.max_body_bytes.saturating_add(max_file / 3 * 4 + 4), FILE_PATIENCE),
-        (false, false) => (site.server.max_body_bytes, PATIENCE),
-    };
-    let too_large = || {
-        let mut message = format!("the body is larger than this server takes: {max} bytes");
-        if holds_files {
-            let most = site.server.max_body_bytes;
-            message = format!(
-                "{message}, {most} ([server] max_body_bytes) and the base64 of {max_file} (max_attachment_bytes)"
-            );
-        }
-        Problem::new(Code::PayloadTooLarge, message)
-    };
-    if request.body().size_hint().lower() > max as u64 {
-        return Err(too_large());
+    let limit = BodyLimit::of(site, &request);
+    if request.body().size_hint().lower() > limit.max as u64 {
+        return Err(limit.too_large());
     }
-    let slow = |_elapsed| {
-        let message = format!("the body did not come within {patience:?}");
-        Problem::new(Code::RequestTimeout, message)
-    };
     let collected = async {
         let mut bytes = Vec::new();
         let mut parts = request.into_body().into_data_stream();
         while let Some(part) = parts.next().await {
             let broken = |_| Problem::bad_request("the body broke off, or is not chunked as it should be");
             let part = part.map_err(broken)?;
-            if bytes.len() + part.len() > max {
-                return Err(too_large());
+            if bytes.len() + part.len() > limit.max {
+                return Err(limit.too_large());
             }
             bytes.extend_from_slice(&part);
         }
         Ok(Bytes::from(bytes))
     };
-    timeout(patience, collected).await.map_err(slow)?
+    let slow = |_elapsed| {
+        let message = format!("the body did not come within {:?}", limit.patience);
+        Problem::new(Code::RequestTimeout, message)
+    };
+    timeout(limit.patience, collected).await.map_err(slow)?
 }
 
 impl Sent {

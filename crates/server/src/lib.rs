@@ -231,21 +231,6 @@ impl Server {
         // Webhooks are told of turns too, which routes never reach.
         let everything = self.engine.clone();
         let site = Arc::new(Site::new(self, port, open.clone(), terms));
-        let seams = site.engine().seams();
-        let log = seams.log.clone();
-        let clock = seams.clock;
-        let sweeping = everything.clone().on_duty("answers", move || once::sweep(log.clone(), clock));
-        let inspecting = after_start(site.terms.started.clone(), inspect(site.engine().clone()));
-        let scheduling = {
-            let schedules = site.schedules.clone();
-            let since = clock.now();
-            let driving = everything.clone().on_duty("schedules", move || schedules.clone().drive(since));
-            after_start(site.terms.started.clone(), driving)
-        };
-        let announcing = after_start(site.terms.started.clone(), site.outbox.clone().drive(everything));
-        let chats = site.server.chats.clone();
-        let linking = node_link::dial_all(site.engine().clone());
-        let sweeping_attachments = sweep_attachments(site.clone());
         let ending = site.clone();
         let lingering = async move {
             tokio::select! {
@@ -260,16 +245,31 @@ impl Server {
         tokio::select! {
             () = async { listen::listen(listener, &site, connections).await; site.talking.closed().await } => {}
             () = lingering => {}
-            never = sweeping => match never {},
-            never = sweeping_attachments => match never {},
-            never = inspecting => match never {},
-            never = scheduling => match never {},
-            never = announcing => match never {},
-            never = chats.sweep() => match never {},
-            never = linking => match never {},
+            never = background(&site, everything) => match never {},
         }
         site.keys.stop();
         Ok(())
+    }
+}
+
+/// Does the work of a server that no request asks for, as long as it listens.
+async fn background(site: &Arc<Site>, everything: Engine) -> Infallible {
+    let seams = site.engine().seams();
+    let log = seams.log.clone();
+    let clock = seams.clock;
+    let since = clock.now();
+    let schedules = site.schedules.clone();
+    let started = || site.terms.started.clone();
+    let sweeping = everything.clone().on_duty("answers", move || once::sweep(log.clone(), clock));
+    let scheduling = everything.clone().on_duty("schedules", move || schedules.clone().drive(since));
+    tokio::select! {
+        never = sweeping => never,
+        never = sweep_attachments(site.clone()) => never,
+        never = after_start(started(), inspect(site.engine().clone())) => never,
+        never = after_start(started(), scheduling) => never,
+        never = after_start(started(), site.outbox.clone().drive(everything)) => never,
+        never = site.server.chats.sweep() => never,
+        never = node_link::dial_all(site.engine().clone()) => never,
     }
 }
 

@@ -207,15 +207,7 @@ impl Message {
                 _ => Err(wrong("`data` must be an object: its fields are inputs, or an answer")),
             },
             ["raw"] => {
-                let encoded = part.get("raw").and_then(Value::as_str).unwrap_or_default();
-                let engines = [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD];
-                let bytes = engines.iter().find_map(|engine| engine.decode(encoded).ok());
-                let bytes = bytes.ok_or_else(|| wrong("`raw` must be the bytes of a file in base64"))?;
-                if kind.is_empty() {
-                    return Err(wrong("a file needs its `mediaType`"));
-                }
-                let name = text(part, "filename")?.map(str::to_owned);
-                self.files.push(File { name, kind: kind.to_owned(), bytes });
+                self.files.push(File::read(part, kind, place)?);
                 Ok(())
             }
             ["url"] => {
@@ -225,6 +217,21 @@ impl Message {
             }
             _ => Err(wrong("must have exactly one of `text`, `data`, `raw` and `url`")),
         }
+    }
+}
+
+impl File {
+    /// Reads a part that is a file of this kind.
+    fn read(part: &Fields, kind: &str, place: &str) -> Result<File, A2aError> {
+        let wrong = |message: &str| A2aError::wrong(place, message);
+        let encoded = part.get("raw").and_then(Value::as_str).unwrap_or_default();
+        let engines = [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD];
+        let bytes = engines.iter().find_map(|engine| engine.decode(encoded).ok());
+        let bytes = bytes.ok_or_else(|| wrong("`raw` must be the bytes of a file in base64"))?;
+        if kind.is_empty() {
+            return Err(wrong("a file needs its `mediaType`"));
+        }
+        Ok(File { name: text(part, "filename")?.map(str::to_owned), kind: kind.to_owned(), bytes })
     }
 }
 

@@ -143,14 +143,7 @@ async fn serve(
         head.headers.insert(ACCEPT, ACCEPTED);
     }
     let open = message.call().map(|call| site.mcp_calls.open(&caller, call));
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        // A call may take long: an older client is sent the head of its answer at once.
-        .with_json_response(!message.is_call())
-        .with_max_request_body_bytes(site.server.max_body_bytes)
-        // The door has checked both.
-        .disable_allowed_hosts()
-        .disable_allowed_origins();
+    let config = config(&site, &message);
     let edge = Edge { site, caller, runs, headers: head.headers.clone() };
     let handler = Handler::new(edge, pass, (key, open));
     let service =
@@ -163,6 +156,18 @@ async fn serve(
         }
     }
     Ok(response)
+}
+
+/// Returns the settings under which a message is answered, without a session.
+fn config(site: &Site, message: &Message) -> StreamableHttpServerConfig {
+    StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        // A call may take long: an older client is sent the head of its answer at once.
+        .with_json_response(!message.is_call())
+        .with_max_request_body_bytes(site.server.max_body_bytes)
+        // The door has checked both.
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
 }
 
 /// Returns the answer to what is no message of the protocol.

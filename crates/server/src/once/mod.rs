@@ -181,23 +181,8 @@ impl Once {
             ResponseMode::Accepted => Some(site.keys.turn(&self.scope).await),
             ResponseMode::Ended(_) | ResponseMode::Stream => None,
         };
-        let kept = match self.kept(site).await {
-            // A run that was made still holds the key, even when its response is unknown.
-            Err(problem) if problem.code() == Code::OutcomeUnknown => None,
-            kept => kept?,
-        };
-        match kept {
-            // A client that waits or streams gets the same run in its current state.
-            Some(Kept { run: Some(run), answer, .. }) if response_mode != ResponseMode::Accepted => {
-                match (runs.is_kept(&run).await?, answer) {
-                    // The run is not kept any longer: there is no more to say than was said first.
-                    (false, Some(answer)) => return Ok(answer.into()),
-                    (true | false, _) => self.run = Some(run),
-                }
-            }
-            Some(Kept { answer: Some(answer), .. }) => return Ok(answer.into()),
-            Some(Kept { run, answer: None, .. }) => self.run = run,
-            None => {}
+        if let Some(answer) = self.look_up((site, runs), response_mode).await? {
+            return Ok(answer.into());
         }
         let path = request.uri().path().to_owned();
         request.extensions_mut().insert(self.clone());
@@ -218,6 +203,31 @@ impl Once {
             return Ok(first.map_or(response, Response::from));
         }
         Ok(response)
+    }
+
+    /// Returns the stored response that answers the request again, or notes the run that it made.
+    async fn look_up(
+        &mut self,
+        (site, runs): (&Site, &Engine),
+        response_mode: ResponseMode,
+    ) -> Result<Option<Answer>, Problem> {
+        let kept = match self.kept(site).await {
+            // A run that was made still holds the key, even when its response is unknown.
+            Err(problem) if problem.code() == Code::OutcomeUnknown => None,
+            kept => kept?,
+        };
+        let Some(Kept { run, answer, .. }) = kept else { return Ok(None) };
+        // A client that waits or streams gets the same run in its current state. If that is not kept any longer,
+        // there is no more to say than was said first.
+        let is_followed = match &run {
+            Some(run) if response_mode != ResponseMode::Accepted => runs.is_kept(run).await? || answer.is_none(),
+            Some(_) | None => answer.is_none(),
+        };
+        if is_followed {
+            self.run = run;
+            return Ok(None);
+        }
+        Ok(answer)
     }
 
     /// Handles any other route: executed in a task of its own, because a client that hangs

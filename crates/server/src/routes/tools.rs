@@ -89,30 +89,36 @@ async fn invoke(
     let direct = DirectCall { tool: &tool, args, traceparent: traceparent.as_deref(), patience };
     let DirectAnswer { answer, took } = site.engine().call(direct).await?;
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let nothing = Invoked {
-        tool: name,
+    let told = invoked((name, duration_ms), answer, || format!("no answer within {patience:?}"));
+    tracing::info!(tool = told.tool, by = caller.0, status = ?told.status, duration_ms, "called directly");
+    Ok(Json(told))
+}
+
+/// Returns the response about an answer, or about one that did not come in time.
+fn invoked((tool, duration_ms): (String, u64), answer: Option<Answer>, late: impl FnOnce() -> String) -> Invoked {
+    let failed = |reason: String, error: Option<InvokedError>| Invoked {
+        tool: tool.clone(),
         duration_ms,
         status: InvokedStatus::Failed,
         output: None,
         data: None,
-        error_message: None,
-        error: None,
+        error_message: Some(reason),
+        error,
     };
-    let told = match answer {
-        Some(Answer::Done { text, data }) => {
-            Invoked { status: InvokedStatus::Success, output: Some(text), data, ..nothing }
-        }
-        Some(Answer::Failed(reason) | Answer::Unknown(reason)) => Invoked { error_message: Some(reason), ..nothing },
-        late @ (Some(Answer::Late { .. }) | None) => {
-            let reason = match late {
-                Some(Answer::Late { why, .. }) => why,
-                Some(_) | None => format!("no answer within {patience:?}"),
-            };
-            Invoked { error_message: Some(reason), error: Some(InvokedError::ToolTimeout), ..nothing }
-        }
-    };
-    tracing::info!(tool = told.tool, by = caller.0, status = ?told.status, duration_ms, "called directly");
-    Ok(Json(told))
+    match answer {
+        Some(Answer::Done { text, data }) => Invoked {
+            tool,
+            duration_ms,
+            status: InvokedStatus::Success,
+            output: Some(text),
+            data,
+            error_message: None,
+            error: None,
+        },
+        Some(Answer::Failed(reason) | Answer::Unknown(reason)) => failed(reason, None),
+        Some(Answer::Late { why, .. }) => failed(why, Some(InvokedError::ToolTimeout)),
+        None => failed(late(), Some(InvokedError::ToolTimeout)),
+    }
 }
 
 /// Returns the arguments of the call, which fit the tool's schema.
