@@ -365,41 +365,9 @@ impl Chats {
 
     /// Starts a turn; says with which number of the thread.
     async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say, context: Context) -> Result<u64, Error> {
-        let rules = &self.0.settings.rules;
-        let Turns { ended, running } = self.0.past.turns(self.log(), &thread.id).await?;
-        let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
-        let base = last.map(|turn| turn.next).unwrap_or_default();
-        let grants = last.map(|turn| thread.still_granted(&turn.grants)).unwrap_or_default();
-        let before = ended.turns.iter().map(|turn| &**turn).chain(running.as_ref());
-        let brought = || Beginning { earlier: say.earlier.clone(), sources: Vec::new() };
-        let Beginning { earlier, sources } = thread.take_beginning(last).unwrap_or_else(brought);
-        let mut taint = Taint::of_thread(chat::sources(before).into_iter().chain(sources).collect());
-        context.sources.iter().for_each(|source| taint.read(source));
-        let order = Order {
-            model: say.model.clone().or_else(|| thread.model.clone()),
-            client_tools: say.client_tools.clone(),
-            without_tools: say.without_tools,
-            model_options: say.model_options,
-            turn: chat::Turn {
-                thread: thread.id.clone(),
-                base,
-                history: ended.messages,
-                earlier,
-                instructions: say.instructions.clone(),
-                context: context.parts,
-                editor: say.editor.clone(),
-                remembers: say.remembers && say.workflow.is_none(),
-                presence: say.presence,
-                mode: say.mode.or(thread.mode).unwrap_or(rules.mode).min(rules.mode),
-                grants,
-                taint,
-                approval_timeout_ms: rules.approval_timeout_ms,
-                content: say.content.clone(),
-                files: say.files.clone(),
-                continues: say.continues.clone(),
-                ..chat::Turn::default()
-            },
-        };
+        let turns = self.0.past.turns(self.log(), &thread.id).await?;
+        let order = self.order(thread, &say, context, turns);
+        let base = order.turn.base;
         let remembers = order.turn.remembers;
         let mut compiled = self.compiled(order, say.workflow.as_deref()).await?;
         compiled.spec.traceparent = say.traceparent;
@@ -418,6 +386,41 @@ impl Chats {
         thread.model = say.model.or(thread.model.take());
         self.store_begun(thread).await;
         Ok(base)
+    }
+
+    /// Returns the turn to compile for a message, after the earlier turns of its thread.
+    fn order(&self, thread: &mut Thread, say: &Say, context: Context, Turns { ended, running }: Turns) -> Order {
+        let rules = &self.0.settings.rules;
+        let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
+        let base = last.map(|turn| turn.next).unwrap_or_default();
+        let grants = last.map(|turn| thread.still_granted(&turn.grants)).unwrap_or_default();
+        let before = ended.turns.iter().map(|turn| &**turn).chain(running.as_ref());
+        let brought = || Beginning { earlier: say.earlier.clone(), sources: Vec::new() };
+        let Beginning { earlier, sources } = thread.take_beginning(last).unwrap_or_else(brought);
+        let mut taint = Taint::of_thread(chat::sources(before).into_iter().chain(sources).collect());
+        context.sources.iter().for_each(|source| taint.read(source));
+        let turn = chat::Turn {
+            thread: thread.id.clone(),
+            base,
+            history: ended.messages,
+            earlier,
+            instructions: say.instructions.clone(),
+            context: context.parts,
+            editor: say.editor.clone(),
+            remembers: say.remembers && say.workflow.is_none(),
+            presence: say.presence,
+            mode: say.mode.or(thread.mode).unwrap_or(rules.mode).min(rules.mode),
+            grants,
+            taint,
+            approval_timeout_ms: rules.approval_timeout_ms,
+            content: say.content.clone(),
+            files: say.files.clone(),
+            continues: say.continues.clone(),
+            ..chat::Turn::default()
+        };
+        let model = say.model.clone().or_else(|| thread.model.clone());
+        let client_tools = say.client_tools.clone();
+        Order { model, client_tools, without_tools: say.without_tools, model_options: say.model_options, turn }
     }
 
     /// Returns the catalog that a turn can choose from at this moment.

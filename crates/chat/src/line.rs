@@ -180,8 +180,7 @@ impl Chats {
         let turn: Arc<str> = turn.into();
         // A process that died in between has begun it and not taken it out of the queue.
         if self.0.engine.sees(&turn).await {
-            thread.queue.retain(|waiting| *waiting.turn != *turn);
-            thread.store(self.log(), self.now()).await?;
+            self.leave_queue(&mut thread, &turn).await?;
             return Ok(Step::Done);
         }
         let presence = say.presence;
@@ -196,20 +195,23 @@ impl Chats {
                 // The client that sent it may have left before it began.
                 conversation.watch_over(self, owner);
             }
-            Err(Error::Engine(engine::Error::Draining)) => {}
-            // Another node has begun it.
-            Err(Error::Engine(engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }))) => {}
+            Err(error) if begins_elsewhere(&error) => {}
             // It was acknowledged, so it waits until it can be stored.
             Err(error) if is_of_storage(&error) => return Err(error),
             Err(error) => {
                 // It will not start later either, and others wait behind it.
                 tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
-                thread.queue.retain(|waiting| *waiting.turn != *turn);
-                thread.store(self.log(), self.now()).await?;
+                self.leave_queue(&mut thread, &turn).await?;
                 conversation.refuse(&turn, refusal(id, &turn, &error));
             }
         }
         Ok(Step::Waits(turn))
+    }
+
+    /// Takes a message out of the queue of its thread.
+    async fn leave_queue(&self, thread: &mut Thread, turn: &str) -> Result<(), Error> {
+        thread.queue.retain(|waiting| *waiting.turn != *turn);
+        Ok(thread.store(self.log(), self.now()).await?)
     }
 
     /// Returns the frames of a queued turn, once it begins; if it never does, the reason.
@@ -257,6 +259,14 @@ impl Chats {
         let refusal = self.0.live.conversation(thread).refusal_of(turn);
         stream::iter(refusal.map(|text| Ok(Numbered::refusal(text)))).boxed()
     }
+}
+
+/// Returns whether a message begins elsewhere: in the next process, or on the node that has begun it.
+fn begins_elsewhere(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Engine(engine::Error::Draining | engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }))
+    )
 }
 
 /// Returns whether the same may succeed later, once the disk takes writes again.

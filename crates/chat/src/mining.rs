@@ -53,21 +53,17 @@ impl Chats {
             conversation.release_mining_worker();
             return Ok(Step::Empty);
         };
-        let ended = match unless_damaged(self.stored_run(&turn).await)? {
-            Some(Some(ended)) => ended,
-            Some(None) => {
-                let never = Mined::without(&turn, MinedStatus::Skipped, "the turn never began");
-                return self.cross_out(&mut thread, never).await;
-            }
-            None => {
-                let lost = Mined::without(&turn, MinedStatus::Skipped, "the turn cannot be read");
-                return self.cross_out(&mut thread, lost).await;
-            }
-        };
-        if !ended.ended() {
-            return Ok(Step::Waits(turn.into()));
+        match unless_damaged(self.stored_run(&turn).await)? {
+            Some(Some(run)) if run.ended() => self.mine(&mut thread, &turn, &run).await,
+            Some(Some(_running)) => Ok(Step::Waits(turn.into())),
+            Some(None) => self.skip(&mut thread, &turn, "the turn never began").await,
+            None => self.skip(&mut thread, &turn, "the turn cannot be read").await,
         }
-        let mining = mining_id(&turn);
+    }
+
+    /// Begins or goes on with the mining of a turn that has ended, or keeps what it found.
+    async fn mine(&self, thread: &mut Thread, turn: &str, ended: &Run) -> Result<Step, Error> {
+        let mining = mining_id(turn);
         let known = match unless_damaged(self.stored_run(&mining).await)? {
             Some(known) => known,
             None => {
@@ -77,22 +73,27 @@ impl Chats {
             }
         };
         match known {
-            Some(run) if run.ended() => self.keep(&mut thread, &turn, &run).await,
+            Some(run) if run.ended() => self.keep(thread, turn, &run).await,
             Some(_) => {
                 // A process that does not resume all runs left this one unfinished.
                 self.0.engine.take_up(&mining).await;
                 Ok(Step::Waits(mining))
             }
-            None => match ended.mining(&turn) {
+            None => match ended.mining(turn) {
                 Ok(compiled) => {
                     self.0.engine.submit(NewRun::new(compiled).under(&mining)).await?;
                     Ok(Step::Waits(mining))
                 }
                 Err(reason @ (Unmined::Unwanted | Unmined::Unanswered | Unmined::Spent)) => {
-                    self.cross_out(&mut thread, Mined::without(&turn, MinedStatus::Skipped, &reason.to_string())).await
+                    self.skip(thread, turn, &reason.to_string()).await
                 }
             },
         }
+    }
+
+    /// Leaves a turn unmined.
+    async fn skip(&self, thread: &mut Thread, turn: &str, reason: &str) -> Result<Step, Error> {
+        self.cross_out(thread, Mined::without(turn, MinedStatus::Skipped, reason)).await
     }
 
     /// Stores the facts, then records that in the thread, then erases the mining run: the
