@@ -257,7 +257,14 @@ async fn call(id: Id, tool: &ToolInfo, (args, account): (Value, Account), stage:
     let took = began.elapsed();
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let cause = matches!(answer, Answer::Late { .. }).then_some(Cause::ToolTimeout);
-    let (word, outcome) = match answer {
+    let (word, outcome) = outcome(answer, &account, stage).await;
+    stage.meters.time(Meter::ToolCall, &[("tool", stage.seams.tools.label(&tool.name)), ("outcome", word)], took);
+    Report::Returned { call: id, outcome, cause, duration_ms, spent: account.spent(), changes: account.changes() }
+}
+
+/// Returns the outcome that an answer is recorded as, and its word in the metrics.
+async fn outcome(answer: Answer, account: &Account, stage: &Stage) -> (&'static str, Outcome) {
+    match answer {
         Answer::Done { text, data } => {
             let files = files::keep(account.take_pictures(), stage).await;
             ("done", Outcome::Answer { text: text.into(), data, files })
@@ -268,9 +275,7 @@ async fn call(id: Id, tool: &ToolInfo, (args, account): (Value, Account), stage:
         Answer::Unknown(why) | Answer::Late { why, effect: EffectClass::Idempotent | EffectClass::Once } => {
             ("unknown", Outcome::unknown(why))
         }
-    };
-    stage.meters.time(Meter::ToolCall, &[("tool", stage.seams.tools.label(&tool.name)), ("outcome", word)], took);
-    Report::Returned { call: id, outcome, cause, duration_ms, spent: account.spent(), changes: account.changes() }
+    }
 }
 
 /// Reads a further part of a result of an earlier turn of the thread.

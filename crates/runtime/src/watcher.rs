@@ -164,20 +164,10 @@ impl Watcher {
             }
         }
         match &mut self.source {
-            Source::Ring(ring) => match ring.news().await {
-                Ok(News::Words) => {}
-                Ok(News::CommitFrames(CommitFrames::Frames(frames))) => self.queue.extend(frames.iter().cloned()),
-                Ok(News::CommitFrames(CommitFrames::Unrendered)) => self.caught_up = false,
-                Err(RecvError::Lagged(_)) => {
-                    self.meters.add(Meter::Lag, &[], 1);
-                    self.caught_up = false;
-                }
-                // The owner is gone: if the run has not ended, another one may adopt it.
-                Err(RecvError::Closed) => {
-                    (self.source, self.caught_up) = (Source::Log(self.log.news(&self.id)), false);
-                    self.hear();
-                }
-            },
+            Source::Ring(ring) => {
+                let news = ring.news().await;
+                self.take_news(news);
+            }
             Source::Log(news) => {
                 let heard = tokio::select! {
                     changed = news.changed() => {
@@ -197,6 +187,24 @@ impl Watcher {
             }
         }
         Ok(())
+    }
+
+    /// Takes the news of a ring.
+    fn take_news(&mut self, news: Result<News, RecvError>) {
+        match news {
+            Ok(News::Words) => {}
+            Ok(News::CommitFrames(CommitFrames::Frames(frames))) => self.queue.extend(frames.iter().cloned()),
+            Ok(News::CommitFrames(CommitFrames::Unrendered)) => self.caught_up = false,
+            Err(RecvError::Lagged(_)) => {
+                self.meters.add(Meter::Lag, &[], 1);
+                self.caught_up = false;
+            }
+            // The owner is gone: if the run has not ended, another one may adopt it.
+            Err(RecvError::Closed) => {
+                (self.source, self.caught_up) = (Source::Log(self.log.news(&self.id)), false);
+                self.hear();
+            }
+        }
     }
 
     /// Takes the answers under way, once exactly the events before them are known.
