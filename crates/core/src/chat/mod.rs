@@ -42,7 +42,7 @@ use crate::decisions::own_tool::{Audience, OwnTool, Performer};
 use crate::id::{Id, Millis};
 use crate::message::{Attached, Message};
 use crate::requests::agent::Agent;
-use crate::requests::catalog::{Belt, Permission, ToolInfo};
+use crate::requests::catalog::{Belt, ModelInfo, Permission, ToolInfo};
 use crate::requests::compile::{Catalog, Compiled};
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::model_options::ModelOptions;
@@ -217,20 +217,8 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
     order.turn.executes = rules.classes.contains(&Permission::Execute);
     let in_editor = order.turn.editor.is_some();
     order.turn.registry = (in_editor && rules.workflow_registry).then(|| Registry::of(catalog));
-    let missing = || Mistake::new(Code::NotConfigured, "model", "no models are configured");
-    let first = || catalog.models.first().map(|model| model.alias.clone());
-    let alias = order.model.or_else(|| rules.model.clone()).or_else(first).ok_or_else(missing)?;
-    let models = catalog.model(&alias)?;
-    if rules.limits.cost > 0
-        && let Some(unpriced) = models.iter().find(|model| model.price.is_none())
-    {
-        let message = format!("model '{}' has no price, so the chat's cost limit could not be kept", unpriced.alias);
-        return Err(Mistake::new(Code::InvalidModel, "model", message));
-    }
-    models.first().map_or(Ok(()), |model| model.check_sight(&order.turn.files))?;
-    if let Some((option, reason)) = models.first().and_then(|model| order.model_options.refusals(model).pop()) {
-        return Err(Mistake::new(Code::BadRequest, option.key(), format!("`{}` {reason}", option.key())));
-    }
+    let models = models(&order, rules, catalog)?;
+    let alias = models.first().map(|model| model.alias.clone()).unwrap_or_default();
     let can_call = !order.without_tools && models.first().is_some_and(|model| model.tools);
     let offered = if can_call { belt(rules, &order.turn, &catalog.tools, order.client_tools) } else { Vec::new() };
     let iterations = Some(rules.limits.iterations_per_level).filter(|limit| *limit > 0).unwrap_or(u32::MAX);
@@ -258,6 +246,25 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
     let models = models.into_iter().map(|model| (model.alias.clone(), model)).collect();
     let warnings = (in_editor && !rules.workflow_registry).then(|| NO_REGISTRY.to_owned()).into_iter().collect();
     Ok(Compiled { spec, models, belt, warnings })
+}
+
+/// Returns the model that answers and the fallbacks that follow it; a mistake when it cannot answer this turn.
+fn models(order: &Order, rules: &Rules, catalog: &Catalog) -> Result<Vec<Arc<ModelInfo>>, Mistake> {
+    let missing = || Mistake::new(Code::NotConfigured, "model", "no models are configured");
+    let first = || catalog.models.first().map(|model| &model.alias);
+    let alias = order.model.as_ref().or(rules.model.as_ref()).or_else(first).ok_or_else(missing)?;
+    let models = catalog.model(alias)?;
+    if rules.limits.cost > 0
+        && let Some(unpriced) = models.iter().find(|model| model.price.is_none())
+    {
+        let message = format!("model '{}' has no price, so the chat's cost limit could not be kept", unpriced.alias);
+        return Err(Mistake::new(Code::InvalidModel, "model", message));
+    }
+    models.first().map_or(Ok(()), |model| model.check_sight(&order.turn.files))?;
+    if let Some((option, reason)) = models.first().and_then(|model| order.model_options.refusals(model).pop()) {
+        return Err(Mistake::new(Code::BadRequest, option.key(), format!("`{}` {reason}", option.key())));
+    }
+    Ok(models)
 }
 
 /// Returns all tools the rules allow, each name once: the server's before the client's.

@@ -10,7 +10,7 @@ use crate::requests::agent::Agent;
 use crate::requests::bounds::TEMPLATES_BYTES_MAX;
 use crate::requests::catalog::SavedWorkflows;
 use crate::requests::compile::named;
-use crate::requests::draft::{Draft, Ensemble, Group, Nested};
+use crate::requests::draft::{Draft, Ensemble, Group, Nested, Request};
 use crate::requests::mistake::{Code, Mistake, listed};
 use crate::requests::request;
 use crate::requests::spec::{Part, Workflow};
@@ -116,27 +116,35 @@ impl<'a> Level<'a> {
             bad(place.clone(), format!("the workflow `{name}` cannot be run: {first}"))
         };
         let request = document.request(&json!({})).map_err(|mistake| unread(vec![mistake]))?;
-        let (request, _) = request::parse(&request).map_err(unread)?;
-        let mut drafts = request.tasks.unwrap_or_default();
-        let reads = drafts.iter().any(|draft| !draft.context.is_empty());
-        let inferred = if reads { Workflow::Parallel } else { Workflow::Sequential };
-        let order = request.options.workflow.unwrap_or(inferred);
-        if order == Workflow::Hierarchical {
+        let (mut request, _) = request::parse(&request).map_err(unread)?;
+        let Some(drafts) = in_order(&mut request) else {
             return Err(bad(place, format!("the workflow `{name}` is HIERARCHICAL, which no part of a run is")));
-        }
-        for draft in &mut drafts {
-            draft.model_options = draft.model_options.over(request.model_options);
-        }
-        if order == Workflow::Sequential {
-            let names = named(&drafts);
-            drafts.iter_mut().skip(1).zip(names).for_each(|(draft, before)| draft.after.push(format!("${before}")));
-        }
+        };
         self.stack.push(name);
         let outer = place.trim_end_matches(".workflow");
         let Expanded { drafts, groups, aliases, mistakes } = self.expand(drafts, request.groups, Some(outer));
         self.stack.pop();
         Ok(Some(Inner { drafts, groups, aliases, mistakes, inputs: request.inputs }))
     }
+}
+
+/// Takes the tasks of a request, with its options and in its order; none when they have a manager.
+fn in_order(request: &mut Request) -> Option<Vec<Draft>> {
+    let mut drafts = request.tasks.take().unwrap_or_default();
+    let reads = drafts.iter().any(|draft| !draft.context.is_empty());
+    let inferred = if reads { Workflow::Parallel } else { Workflow::Sequential };
+    for draft in &mut drafts {
+        draft.model_options = draft.model_options.over(request.model_options);
+    }
+    match request.options.workflow.unwrap_or(inferred) {
+        Workflow::Parallel => {}
+        Workflow::Sequential => {
+            let names = named(&drafts);
+            drafts.iter_mut().skip(1).zip(names).for_each(|(draft, before)| draft.after.push(format!("${before}")));
+        }
+        Workflow::Hierarchical => return None,
+    }
+    Some(drafts)
 }
 
 /// The tasks of a workflow, by the names they have in it.
