@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cap_fs_ext::FollowSymlinks;
+use cap_std::fs::DirEntry;
 use consort_core::catalog::ToolInfo;
 use futures::future::BoxFuture;
 use globset::GlobMatcher;
@@ -161,24 +162,8 @@ impl Search<'_> {
                 listed => listed.unwrap_or_default(),
             };
             is_first = false;
-            let mut rules = level.rules;
-            rules.extend(self.rules_in(&level.place, &level.place.join(".gitignore")));
-            let mut folders = Vec::new();
-            let mut files = Vec::new();
-            for (place, entry) in listed {
-                visited += 1;
-                let Ok(kind) = entry.file_type() else { continue };
-                if is_ignored(&rules, &place, kind.is_dir()) {
-                    continue;
-                }
-                if kind.is_dir() {
-                    folders.push(Level { place, rules: rules.clone() });
-                } else if kind.is_file() {
-                    files.push(place);
-                }
-            }
-            files.sort_by(|one, other| one.as_str().cmp(other.as_str()));
-            folders.sort_by(|one, other| other.place.as_str().cmp(one.place.as_str()));
+            visited += listed.len();
+            let (files, mut folders) = self.sorted(level, listed);
             for place in files {
                 let below = place.as_str().strip_prefix(start.as_str()).unwrap_or_default().trim_start_matches('/');
                 if self.glob.as_ref().is_none_or(|glob| glob.is_match(below)) {
@@ -195,6 +180,28 @@ impl Search<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the files of a folder that git does not ignore, and the folders, the last first.
+    fn sorted(&self, level: Level, listed: Vec<(WorkspacePath, DirEntry)>) -> (Vec<WorkspacePath>, Vec<Level>) {
+        let mut rules = level.rules;
+        rules.extend(self.rules_in(&level.place, &level.place.join(".gitignore")));
+        let mut folders = Vec::new();
+        let mut files = Vec::new();
+        for (place, entry) in listed {
+            let Ok(kind) = entry.file_type() else { continue };
+            if is_ignored(&rules, &place, kind.is_dir()) {
+                continue;
+            }
+            if kind.is_dir() {
+                folders.push(Level { place, rules: rules.clone() });
+            } else if kind.is_file() {
+                files.push(place);
+            }
+        }
+        files.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+        folders.sort_by(|one, other| other.place.as_str().cmp(one.place.as_str()));
+        (files, folders)
     }
 
     /// Returns the rules that hold where a search begins: those of the repository and of the folders above.
