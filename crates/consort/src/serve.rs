@@ -353,15 +353,15 @@ impl ServerBuilder {
     }
 
     /// Builds only the conversations, for programs that use them without a server.
-    pub fn chats(self) -> Result<Chats, Error> {
+    pub fn chats(&self) -> Result<Chats, Error> {
         let model = self.answering()?;
         let Ensemble { engine, catalog, shown, .. } = &self.ensemble;
         let allowed_hosts = [&self.rules.allowed_hosts[..], &shown.model_hosts].concat();
         let settings = Settings {
-            rules: Rules { model, allowed_hosts, ..self.rules },
+            rules: Rules { model, allowed_hosts, ..self.rules.clone() },
             catalog: without_documents(catalog),
-            providers: self.chat_providers.unwrap_or_else(|| catalog.providers.clone()),
-            workspace: self.chat_workspace.or_else(|| shown.workspace.clone()),
+            providers: self.chat_providers.clone().unwrap_or_else(|| catalog.providers.clone()),
+            workspace: self.chat_workspace.clone().or_else(|| shown.workspace.clone()),
             detach_grace: self.detach_grace,
             collections: shown.collections.clone(),
         };
@@ -371,8 +371,8 @@ impl ServerBuilder {
     /// Builds the server, for programs that listen by themselves. From now on peers can use the shared capabilities;
     /// only this machine can connect unless its `access` is changed.
     pub fn unbound(self) -> Result<Server, Error> {
-        if let Some(reason) = self.wrong_key {
-            return Err(Error::Serve(reason));
+        if let Some(reason) = &self.wrong_key {
+            return Err(Error::Serve(reason.clone()));
         }
         let Ensemble { engine, template, catalog, shown, .. } = self.ensemble.clone();
         let Shown { network, shares, max_concurrent, .. } = &*shown;
@@ -380,39 +380,24 @@ impl ServerBuilder {
         let run_factory =
             PeerRunFactory { ensemble: template.clone(), catalog: (*catalog).clone(), shares: shares.clone() };
         network.offer(Arc::new(Serve::new(network.name(), run_factory, engine.clone(), *max_concurrent)));
-        let access = Access {
-            reach: Reach::Loopback,
-            origins: self.origins.clone(),
-            keys: self.keys.clone(),
-            issuer: self.issuer.clone(),
-        };
-        let direct = self.direct.clone();
-        let drain_timeout = self.drain_timeout;
-        let trusted_proxies = self.trusted_proxies.clone();
-        let quotas = self.quotas.clone();
         let schedules = checked(&self.schedules)?;
-        let webhooks = self.webhooks.clone();
         let hooks = checked_hooks(&self.hooks)?;
-        let aux_model = self.aux_model.clone();
-        if let Some(alias) = &aux_model {
+        if let Some(alias) = &self.aux_model {
             self.ensemble.models().resolve(alias)?;
         }
         let server = Server::new(engine, template, without_documents(&catalog), self.chats()?, network.clone());
-        let drain_timeout = drain_timeout.unwrap_or(server.drain_timeout);
-        let shares = shares.clone();
-        let shared_workflows = shown.workflows.clone();
         Ok(Server {
-            access,
-            quotas,
-            trusted_proxies,
-            direct,
-            drain_timeout,
+            access: Access { reach: Reach::Loopback, origins: self.origins, keys: self.keys, issuer: self.issuer },
+            quotas: self.quotas,
+            trusted_proxies: self.trusted_proxies,
+            direct: self.direct,
+            drain_timeout: self.drain_timeout.unwrap_or(server.drain_timeout),
             schedules,
-            webhooks,
+            webhooks: self.webhooks,
             hooks,
-            aux_model,
-            shares,
-            shared_workflows,
+            aux_model: self.aux_model,
+            shares: shares.clone(),
+            shared_workflows: shown.workflows.clone(),
             ..server
         })
     }
