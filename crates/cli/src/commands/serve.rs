@@ -62,12 +62,7 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
     config.server.host = args.host.unwrap_or(config.server.host);
     config.server.port = args.port.unwrap_or(config.server.port);
     config.store = args.data.unwrap_or(config.store);
-    if config.server.is_open() {
-        let refusal = "other machines could connect: configure a [[server.api_key]] first, or listen on 127.0.0.1";
-        return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
-    }
-    if let Some(hook) = config.hooks.iter().find(|hook| hook.verify == Verify::None && config.server.is_public()) {
-        let refusal = format!("anybody could use the hook `{}`, which verifies nobody", hook.name);
+    if let Some(refusal) = unsafe_to_serve(&config) {
         return wrong(output, &format!("will not listen on {}: {refusal}", config.server.host));
     }
     open_all_files_allowed();
@@ -98,6 +93,17 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
     });
     runtime.shutdown_background();
     exit
+}
+
+/// Returns why a server must not listen where the configuration says: anybody could use it.
+fn unsafe_to_serve(config: &Config) -> Option<String> {
+    if config.server.is_open() {
+        let refusal = "other machines could connect: configure a [[server.api_key]] first, or listen on 127.0.0.1";
+        return Some(refusal.to_owned());
+    }
+    let mut hooks = config.hooks.iter().filter(|_| config.server.is_public());
+    let hook = hooks.find(|hook| hook.verify == Verify::None)?;
+    Some(format!("anybody could use the hook `{}`, which verifies nobody", hook.name))
 }
 
 /// Raises the limit of open files, as every connection is one: shells start programs

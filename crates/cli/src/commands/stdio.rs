@@ -93,10 +93,7 @@ async fn here(
         Err(error) => return wrong(output, &error.to_string()),
     };
     let key = keys::random().context("cannot read random bytes")?;
-    let local = Owner::local();
-    let name = local.to_string();
-    let keys = vec![Key::of(local, (&name, &key), &Scope::ALL)];
-    server.access = Access { reach: Reach::Loopback, origins: Vec::new(), keys, issuer: None };
+    server.access = only_with(&key);
     let url = format!("http://{address}");
     let engine = server.engine.clone();
     let (_unchanging, access) = watch::channel(server.access.clone());
@@ -117,6 +114,14 @@ async fn here(
     servers.stop().await;
     assemble::flush(&engine).await;
     exit
+}
+
+/// Returns the access of a server for one client of this machine, which has this key.
+fn only_with(key: &str) -> Access {
+    let local = Owner::local();
+    let name = local.to_string();
+    let keys = vec![Key::of(local, (&name, key), &Scope::ALL)];
+    Access { reach: Reach::Loopback, origins: Vec::new(), keys, issuer: None }
 }
 
 /// Reads lines in a thread of its own: reading the standard input cannot be interrupted.

@@ -112,10 +112,8 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
     });
     let openapi = fields.entries("openapi", |name, fields| {
         let api = openapi::read(name, fields);
-        let others = http.iter().map(|tool| tool.info.name.as_str());
-        let others: Vec<&str> =
-            others.filter(|other| api.known().iter().any(|tool| tool.info.name == *other)).collect();
-        if let Some(other) = others.first() {
+        let mut others = http.iter().map(|tool| tool.info.name.as_str());
+        if let Some(other) = others.find(|other| api.known().iter().any(|tool| tool.info.name == *other)) {
             fields.mistake_here(format!("an operation of it is called `{other}`, as a tool of [tools.http]"));
         }
         if let Some(tool) = api.known().iter().find(|tool| taken(&tool.info.name)) {

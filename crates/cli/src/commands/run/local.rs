@@ -62,25 +62,17 @@ pub(super) fn run(
     if store == Store::Memory {
         writeln!(output.err, "No {FILE_NAME} here: this is the built-in demo, offline, and nothing is kept.")?;
     }
-    let look = terminal.look;
-    let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-    let surroundings = Surroundings { tools, pace, known: Known::Unknown };
     let entered = runtime.enter();
-    let place = match args.serve {
-        None => assemble::engine(config, &compiled, &store, &surroundings).map(|engine| (engine, None)),
-        Some(port) => Shown::at(port, config, &store, &surroundings).map(|shown| (shown.engine(), Some(shown))),
-    };
+    let job = Job::new((args.serve, config), &compiled, (store, tools), terminal.look);
     drop(entered);
-    let (engine, shown) = match place {
-        Ok(place) => place,
+    let job = match job {
+        Ok(job) => job,
         Err(error @ (assemble::Error::Refused(_) | assemble::Error::Shared)) => {
             return wrong(output, &[error.to_string()]);
         }
         Err(error) => return Err(anyhow::Error::new(error).context(assemble::NOT_KEPT)),
     };
-    let keep = config.server.max_retained_completed_runs;
-    let exit =
-        runtime.block_on(Job { engine, shown, store, look, keep }.work(compiled, terminal.person.as_ref(), output));
+    let exit = runtime.block_on(job.work(compiled, terminal.person.as_ref(), output));
     runtime.block_on(servers.stop());
     // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
@@ -109,6 +101,22 @@ struct Job {
 }
 
 impl Job {
+    fn new(
+        (serve, config): (Option<u16>, &Config),
+        compiled: &Compiled,
+        (store, tools): (Store, Toolbox),
+        look: Look,
+    ) -> Result<Job, assemble::Error> {
+        let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
+        let surroundings = Surroundings { tools, pace, known: Known::Unknown };
+        let shown = serve.map(|port| Shown::at(port, config, &store, &surroundings)).transpose()?;
+        let engine = match &shown {
+            Some(shown) => shown.engine(),
+            None => assemble::engine(config, compiled, &store, &surroundings)?,
+        };
+        Ok(Job { engine, shown, store, look, keep: config.server.max_retained_completed_runs })
+    }
+
     async fn work(mut self, run: Compiled, person: Option<&Person>, mut output: Output<'_>) -> anyhow::Result<Exit> {
         let interrupts = interrupts();
         self.mention_unfinished(output.err).await?;
