@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use crate::arguments::{arguments, short};
 use crate::files::{self, Workspace};
-use crate::sandbox::{Access, End, Job, PROGRAM_FOLDERS, Sandbox, SandboxLimits};
+use crate::sandbox::{Access, End, Ended, Job, PROGRAM_FOLDERS, Sandbox, SandboxLimits};
 use crate::{Answer, Invocation, Tool};
 
 /// The limits of one command.
@@ -109,7 +109,11 @@ impl Git {
             env: environment(),
             limits: LIMITS,
         };
-        let ended = self.sandbox.run(&job).await?;
+        self.answer(self.sandbox.run(&job).await?)
+    }
+
+    /// Returns the answer about a program that has ended.
+    fn answer(&self, ended: Ended) -> Result<Answer, String> {
         let said = ended.stderr.text();
         match ended.end {
             End::Exited(Some(0)) => {

@@ -108,18 +108,12 @@ fn check(folders: &Folders, output: Output<'_>) -> anyhow::Result<Exit> {
     for Fault { place, reason } in &found.faults {
         writeln!(output.out, "damaged: {place}: {reason}")?;
     }
-    let streams = found.streams;
-    let records = found.records;
-    match found.faults.len() {
-        0 => {
-            writeln!(output.out, "{place}: sound ({streams} streams, {records} records)")?;
-            Ok(Exit::Done)
-        }
-        faults => {
-            writeln!(output.out, "{place}: damaged in {faults} places ({streams} streams, {records} records)")?;
-            Ok(Exit::Failed)
-        }
-    }
+    let (verdict, exit) = match found.faults.len() {
+        0 => ("sound".to_owned(), Exit::Done),
+        faults => (format!("damaged in {faults} places"), Exit::Failed),
+    };
+    writeln!(output.out, "{place}: {verdict} ({} streams, {} records)", found.streams, found.records)?;
+    Ok(exit)
 }
 
 /// Reads all of a PostgreSQL database; returns its place, and what was found.

@@ -104,10 +104,13 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
         let reserved = OwnTool::parse(name).is_some_and(|tool| tool != OwnTool::HumanInput);
         reserved || name == RUN_COMMAND || builtin.iter().any(|builtin| builtin.name() == name)
     };
-    let http = fields.entries("http", |name, fields| {
+    let check = |name: &str, fields: &mut Fields<'_>| {
         if taken(name) {
             fields.mistake_here("a built-in tool has this name");
         }
+    };
+    let http = fields.entries("http", |name, fields| {
+        check(name, fields);
         http_tools::read(name, fields)
     });
     let openapi = fields.entries("openapi", |name, fields| {
@@ -122,9 +125,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
         api
     });
     let pipelines = fields.entries("pipeline", |name, fields| {
-        if taken(name) {
-            fields.mistake_here("a built-in tool has this name");
-        }
+        check(name, fields);
         pipelines::read(name, fields)
     });
     Tools {

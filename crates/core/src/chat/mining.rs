@@ -64,6 +64,18 @@ pub enum Unmined {
     Spent,
 }
 
+/// Returns the limits of a mining run, within the rest of its turn's.
+fn mining_limits(left: &Limits) -> Limits {
+    Limits {
+        llm_calls: if left.llm_calls == 0 { CALLS_MAX } else { left.llm_calls.min(CALLS_MAX) },
+        wall_clock_ms: TIME_MAX_MS,
+        schema_retries: 1,
+        tokens: left.tokens,
+        cost: left.cost,
+        ..Limits::default()
+    }
+}
+
 impl Run {
     /// Returns the run that searches this ended turn for facts.
     pub fn mining(&self, turn: &str) -> Result<Compiled, Unmined> {
@@ -71,15 +83,7 @@ impl Run {
         if self.end() != Some(&End::Completed { exit: Exit::Completed }) {
             return Err(Unmined::Unanswered);
         }
-        let left = self.budget().rest(&self.spec().limits).ok_or(Unmined::Spent)?;
-        let limits = Limits {
-            llm_calls: if left.llm_calls == 0 { CALLS_MAX } else { left.llm_calls.min(CALLS_MAX) },
-            wall_clock_ms: TIME_MAX_MS,
-            schema_retries: 1,
-            tokens: left.tokens,
-            cost: left.cost,
-            ..Limits::default()
-        };
+        let limits = mining_limits(&self.budget().rest(&self.spec().limits).ok_or(Unmined::Spent)?);
         let task = Task {
             name: MINING.to_owned(),
             description: format!("{TASK}\n\n---\n{}", self.conversation()),

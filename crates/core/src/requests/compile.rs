@@ -310,12 +310,15 @@ impl Compiler<'_> {
         }
         let groups = self.groups(groups, &members, &mut known);
         known.missing.extend(texts.missing().iter().cloned());
-        if !known.missing.is_empty() {
-            let names = known.missing.iter().map(String::as_str);
-            let message = format!("these template variables have no value: {}", listed(names));
-            self.mistake(Code::MissingInput, "inputs", message);
-        }
+        self.check_missing(&known.missing);
         (tasks, groups)
+    }
+
+    fn check_missing(&mut self, missing: &BTreeSet<String>) {
+        if !missing.is_empty() {
+            let names = listed(missing.iter().map(String::as_str));
+            self.mistake(Code::MissingInput, "inputs", format!("these template variables have no value: {names}"));
+        }
     }
 
     /// Checks the parts of a task that do not depend on other tasks.

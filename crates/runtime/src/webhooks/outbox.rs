@@ -197,17 +197,7 @@ impl Outbox {
         told: &Announcement,
     ) -> Result<(), log::Error> {
         let now = self.0.clock.now();
-        let mut delivery = Delivery {
-            id: id(webhook, run, told.seq),
-            webhook: webhook.to_owned(),
-            topic: told.topic,
-            run: run.to_owned(),
-            status: DeliveryStatus::Pending,
-            attempts: Vec::new(),
-            failures: 0,
-            next_at: Some(now),
-            at: told.at,
-        };
+        let mut delivery = pending(webhook, run, told, now);
         if self.count(webhook, Some(false)).await? >= PENDING_MAX {
             let error = format!("{PENDING_MAX} deliveries waited for this webhook already");
             delivery.attempts.push(Attempt { at: now, status: None, error: Some(error) });
@@ -454,6 +444,21 @@ impl Outbox {
 
 fn all() -> Query {
     Query { kind: Some(KIND.to_owned()), ..Query::default() }
+}
+
+/// Returns the delivery of an announcement that is to be sent now.
+fn pending(webhook: &str, run: &str, told: &Announcement, now: Millis) -> Delivery {
+    Delivery {
+        id: id(webhook, run, told.seq),
+        webhook: webhook.to_owned(),
+        topic: told.topic,
+        run: run.to_owned(),
+        status: DeliveryStatus::Pending,
+        attempts: Vec::new(),
+        failures: 0,
+        next_at: Some(now),
+        at: told.at,
+    }
 }
 
 /// Returns the id of the message about an event for a webhook: the same whenever it is computed.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_core::id::Millis;
-use consort_log::{self as log, Query, Seq};
+use consort_log::{self as log, Query, Record, Seq};
 
 use super::index::{Entry, Index, Meta, Source};
 use super::meaning;
@@ -44,13 +44,7 @@ impl Collections {
             }
             let mut facts = Vec::with_capacity(records.len());
             for (seq, record) in (from..).zip(&records) {
-                let fact = self.damage.note(stored::read(&stream, seq, record))?;
-                let event = match self.referred(&fact).await {
-                    // A document that cannot be read does not affect the others.
-                    damaged @ Err(log::Error::Damaged { .. }) => damaged,
-                    read => Ok(read?),
-                };
-                facts.push(Read { fact, event });
+                facts.push(self.read(&stream, seq, record).await?);
             }
             let collection = name.clone();
             let created = created_at;
@@ -62,6 +56,17 @@ impl Collections {
             self.with_index(add).await?;
         }
         if is_first { self.sweep(name, now).await } else { Ok(()) }
+    }
+
+    /// Reads an event with what it refers to.
+    async fn read(&self, stream: &str, seq: Seq, record: &Record) -> Result<Read, Error> {
+        let fact = self.damage.note(stored::read(stream, seq, record))?;
+        let event = match self.referred(&fact).await {
+            // A document that cannot be read does not affect the others.
+            damaged @ Err(log::Error::Damaged { .. }) => damaged,
+            read => Ok(read?),
+        };
+        Ok(Read { fact, event })
     }
 
     /// Reads what an event refers to. A document that was removed since is not there any more.
