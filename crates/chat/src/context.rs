@@ -8,7 +8,7 @@ use consort_core::text::Text;
 use consort_tools::Hidden;
 use consort_tools::collections::{self, Hit};
 
-use super::{Chats, Error, Thread};
+use super::{Chats, Error, Settings, Thread};
 
 /// The part of a workspace's instructions that is read.
 const ABOUT_MAX: usize = 32 * 1024;
@@ -31,6 +31,17 @@ impl Chats {
         }
         self.check_sight(thread, say).map_err(Error::Mistake)?;
         self.collections().check(&say.collections).await.map_err(unusable_collections)
+    }
+
+    /// Refuses pictures for a model that cannot see; a message that waits is refused at once, too.
+    fn check_sight(&self, thread: &Thread, say: &Say) -> Result<(), Mistake> {
+        let Settings { rules, catalog, .. } = &self.0.settings;
+        let first = || catalog.models.first().map(|model| &model.alias);
+        let alias = say.model.as_ref().or(thread.model.as_ref()).or(rules.model.as_ref()).or_else(first);
+        match alias.filter(|_| say.workflow.is_none() && !say.files.is_empty()) {
+            Some(alias) => catalog.model(alias)?.first().map_or(Ok(()), |model| model.check_sight(&say.files)),
+            None => Ok(()),
+        }
     }
 
     /// Returns the context of this turn only: the instructions of the workspace, the passages of documents that match

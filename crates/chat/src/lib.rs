@@ -16,6 +16,7 @@ mod live;
 mod mining;
 mod opening;
 mod passing;
+mod say;
 mod search;
 mod spent;
 mod steer;
@@ -26,7 +27,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use consort_core::chat::{self, Entry, Order, Row, Rules, Say, Stored, Taint};
+use consort_core::chat::{Row, Rules, Stored};
 use consort_core::compile::Catalog;
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
@@ -34,8 +35,8 @@ use consort_core::mistake::Mistake;
 use consort_core::own_tool::OwnTool;
 use consort_core::spec::Kind;
 use consort_log::{self as log, Query};
-use consort_runtime::engine::{self, Engine, NewRun};
-use consort_runtime::past::{Past, Turns, claim, is_over, stored, turns_of};
+use consort_runtime::engine::{self, Engine};
+use consort_runtime::past::{Past, Turns, is_over, stored, turns_of};
 use consort_tools::Workspace;
 use consort_tools::collections::Collections;
 use tokio::task::JoinSet;
@@ -51,9 +52,6 @@ pub use thread::{DamagedThread, Mined, MinedStatus, Thread, ThreadView, Waiting}
 use damaged::unless_damaged;
 use line::{QUEUE_MAX, Queue};
 use live::Live;
-
-use branch::Beginning;
-use context::Context;
 
 /// The default time that a turn goes on after its last client has left.
 pub const DETACH_GRACE: Duration = Duration::from_mins(10);
@@ -280,35 +278,6 @@ impl Chats {
         Ok(())
     }
 
-    /// Sends a message to the thread as it is at this moment.
-    pub(crate) async fn say_once(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
-        let thread = self.thread(owner, id).await?;
-        self.check(&thread, &say).await?;
-        if let Some(odd) = &say.odd {
-            tracing::warn!(thread = id, odd, "a message is not what it could be");
-        }
-        let running = self.running(id).await?.map(|running| running.turn);
-        // A turn that cannot be read is never resumed, so no message can wait for it.
-        running.as_deref().map_or(Ok(()), |running| self.0.engine.check_damage(running))?;
-        let waiting = thread.queue.first().map(|waiting| waiting.turn.as_str());
-        match say.if_busy.entry(running.as_deref(), waiting) {
-            Entry::Begin => {
-                let context = self.context(owner, &say).await?;
-                self.begin_now(&conversation, thread, say, context).await
-            }
-            Entry::Interrupt => {
-                // Documents that cannot be searched are reported before anything is stopped.
-                let context = self.context(owner, &say).await?;
-                self.interrupt(id, owner).await?;
-                self.begin_now(&conversation, thread, say, context).await
-            }
-            Entry::Wait => self.wait(thread, say).await,
-            Entry::Refuse { turn } => Err(Error::Busy { turn: turn.to_owned() }),
-        }
-    }
-
     /// Stops the running turn, and the extraction of facts from those before it; returns
     /// the id of the turn that was stopped.
     pub async fn stop(&self, owner: &str, id: &str) -> Result<String, Error> {
@@ -361,66 +330,6 @@ impl Chats {
             running.extend(turn.map(|turn| (thread, turn)));
         }
         Ok(running)
-    }
-
-    /// Starts a turn; says with which number of the thread.
-    async fn begin(&self, thread: &mut Thread, turn: &Arc<str>, say: Say, context: Context) -> Result<u64, Error> {
-        let turns = self.0.past.turns(self.log(), &thread.id).await?;
-        let order = self.order(thread, &say, context, turns);
-        let base = order.turn.base;
-        let remembers = order.turn.remembers;
-        let mut compiled = self.compiled(order, say.workflow.as_deref()).await?;
-        compiled.spec.traceparent = say.traceparent;
-        compiled.spec.tags.insert(spent::OWNER.to_owned(), thread.owner.clone());
-        // The first to claim the number gets the thread's next turn.
-        let claim = claim(&thread.id, base);
-        if remembers {
-            self.will_mine(thread, turn).await?;
-        }
-        let ring = self.0.live.conversation(&thread.id).begins(turn);
-        self.0.engine.submit(NewRun::new(compiled).under(turn).shown_on(ring).claiming([claim])).await?;
-        // The turn has begun without what was taken back before it.
-        thread.withdrawn.clear();
-        thread.name_after(say.content.as_str());
-        thread.queue.retain(|waiting| *waiting.turn != **turn);
-        thread.model = say.model.or(thread.model.take());
-        self.store_begun(thread).await;
-        Ok(base)
-    }
-
-    /// Returns the turn to compile for a message, after the earlier turns of its thread.
-    fn order(&self, thread: &mut Thread, say: &Say, context: Context, Turns { ended, running }: Turns) -> Order {
-        let rules = &self.0.settings.rules;
-        let last = running.as_ref().or(ended.turns.last().map(|turn| &**turn));
-        let base = last.map(|turn| turn.next).unwrap_or_default();
-        let grants = last.map(|turn| thread.still_granted(&turn.grants)).unwrap_or_default();
-        let before = ended.turns.iter().map(|turn| &**turn).chain(running.as_ref());
-        let brought = || Beginning { earlier: say.earlier.clone(), sources: Vec::new() };
-        let Beginning { earlier, sources } = thread.take_beginning(last).unwrap_or_else(brought);
-        let mut taint = Taint::of_thread(chat::sources(before).into_iter().chain(sources).collect());
-        context.sources.iter().for_each(|source| taint.read(source));
-        let turn = chat::Turn {
-            thread: thread.id.clone(),
-            base,
-            history: ended.messages,
-            earlier,
-            instructions: say.instructions.clone(),
-            context: context.parts,
-            editor: say.editor.clone(),
-            remembers: say.remembers && say.workflow.is_none(),
-            presence: say.presence,
-            mode: say.mode.or(thread.mode).unwrap_or(rules.mode).min(rules.mode),
-            grants,
-            taint,
-            approval_timeout_ms: rules.approval_timeout_ms,
-            content: say.content.clone(),
-            files: say.files.clone(),
-            continues: say.continues.clone(),
-            ..chat::Turn::default()
-        };
-        let model = say.model.clone().or_else(|| thread.model.clone());
-        let client_tools = say.client_tools.clone();
-        Order { model, client_tools, without_tools: say.without_tools, model_options: say.model_options, turn }
     }
 
     /// Returns the catalog that a turn can choose from at this moment.

@@ -13,14 +13,11 @@ use futures::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 
 use super::follow::unreadable;
-use super::live::Conversation;
-use super::{Chats, Context, Error, MessageState, Numbered, Said, Seat, Thread, Waiting};
+use super::{Chats, Error, MessageState, Numbered, Said, Seat, Thread, Waiting};
 
 /// The maximum number of messages that wait in one thread.
 pub(super) const QUEUE_MAX: usize = 32;
 
-/// The number of times a message is tried while other nodes change its thread: each time one of them gets ahead.
-const SAY_TRIES: usize = 10;
 /// The time between two tries to store something, and the number of tries while a client waits.
 const STORAGE_RETRY: Duration = Duration::from_millis(500);
 const STORAGE_TRIES: u32 = 20;
@@ -47,32 +44,6 @@ pub(super) enum Step {
 }
 
 impl Chats {
-    /// Sends a message to a thread. When another node has changed the thread meanwhile, it looks again.
-    pub async fn say(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
-        for _another in 1..SAY_TRIES {
-            match self.say_once(owner, id, say.clone()).await {
-                Err(Error::Engine(engine::Error::Log(log::Error::Fenced | log::Error::Claimed { .. }))) => {}
-                said => return said,
-            }
-        }
-        self.say_once(owner, id, say).await
-    }
-
-    /// Begins a turn of a thread in which nothing runs.
-    pub(super) async fn begin_now(
-        &self,
-        conversation: &Conversation,
-        mut thread: Thread,
-        say: Say,
-        context: Context,
-    ) -> Result<Said, Error> {
-        let turn = fresh_id(Kind::Turn);
-        let presence = say.presence;
-        let seq = self.begin(&mut thread, &turn, say, context).await?;
-        conversation.begun(&turn, presence);
-        Ok(Said { turn, place: MessageState::Begun { seq } })
-    }
-
     /// Queues a message behind the running turn and those that wait.
     pub(super) async fn wait(&self, mut thread: Thread, say: Say) -> Result<Said, Error> {
         let position = thread.queue.len();
