@@ -28,7 +28,6 @@ pub(crate) use grant::GRANTS_MAX;
 pub use grant::{Grant, GrantView};
 pub use mining::{FACTS_MAX, MINING, MiningCost, Unmined, facts};
 pub use permission::{Answer, Mode, Reason};
-pub(crate) use permission::{Asked, Verdict, verdict};
 pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
 pub use record::{Earlier, Listed, Role, Row, Stored, history, sources};

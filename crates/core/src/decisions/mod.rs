@@ -16,7 +16,6 @@ pub mod human;
 pub mod next;
 pub(crate) mod output;
 pub mod own_tool;
-pub(crate) mod permit;
 pub(crate) mod prompt;
 pub mod queue;
 pub(crate) mod record;
