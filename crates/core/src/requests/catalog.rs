@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::message::{Attached, Usage};
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::model_options::ModelOptions;
+use crate::requests::provider::Provider;
 use crate::requests::reach::Reach;
 use crate::requests::workflow::Document;
 use crate::schema::Schema;
@@ -87,7 +88,7 @@ impl ModelInfo {
             context_tokens: 200_000,
             max_output_tokens: 8_192,
             tools: true,
-            vision: matches!(provider, "anthropic" | "gemini"),
+            vision: Provider::of(provider).vision,
             documents: false,
             parallel_tool_calls: true,
             retries: 3,

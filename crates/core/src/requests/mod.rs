@@ -15,6 +15,7 @@ pub mod mistake;
 pub mod model_options;
 pub mod nested;
 pub mod pipeline;
+pub(crate) mod provider;
 pub mod reach;
 pub mod request;
 pub mod spec;

@@ -4,11 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::requests::catalog::ModelInfo;
-
-/// The highest temperature any provider accepts.
-const TEMPERATURE_MAX: f64 = 2.0;
-/// The highest temperature Anthropic accepts.
-const TEMPERATURE_MAX_ANTHROPIC: f64 = 1.0;
+use crate::requests::provider::{Provider, no_seed};
 
 /// The options for a model's answer; absent: the provider's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -136,7 +132,7 @@ impl ModelOptions {
     pub fn refusals(&self, model: &ModelInfo) -> Vec<(ModelOption, String)> {
         let whose = format!("'{}' is served by {}", model.alias, model.provider);
         let mut refusals = Vec::new();
-        let max = if model.provider == "anthropic" { TEMPERATURE_MAX_ANTHROPIC } else { TEMPERATURE_MAX };
+        let Provider { temperature_max: max, efforts, .. } = Provider::of(&model.provider);
         if self.temperature.is_some_and(|temperature| !(0.0..=max).contains(&temperature)) {
             refusals.push((ModelOption::Temperature, format!("must be a number from 0 to {max}: {whose}")));
         }
@@ -146,33 +142,12 @@ impl ModelOptions {
         if let Some(reason) = self.seed.and_then(|seed| no_seed(seed, model)) {
             refusals.push((ModelOption::Seed, format!("{reason}: {whose}")));
         }
-        let efforts = efforts(&model.provider);
         if self.reasoning_effort.is_some_and(|effort| !efforts.contains(&effort)) {
             let words: Vec<&str> = efforts.iter().map(|effort| effort.word()).collect();
             let message = format!("must be one of {}: {whose}", words.join(", "));
             refusals.push((ModelOption::ReasoningEffort, message));
         }
         refusals
-    }
-}
-
-/// Returns the reason why a model does not accept this seed.
-fn no_seed(seed: i64, model: &ModelInfo) -> Option<&'static str> {
-    match model.provider.as_str() {
-        "anthropic" => Some("the provider has no seed"),
-        "openai" if model.api == ModelInfo::RESPONSES => Some("`api = \"responses\"` has no seed"),
-        "gemini" if i32::try_from(seed).is_err() => Some("must be a whole number of 32 bits"),
-        _ => None,
-    }
-}
-
-/// Returns the efforts that a provider supports.
-fn efforts(provider: &str) -> &'static [ReasoningEffort] {
-    use ReasoningEffort::{High, Low, Max, Medium, Minimal, None, Xhigh};
-    match provider {
-        "anthropic" => &[Low, Medium, High, Xhigh, Max],
-        "gemini" => &[Minimal, Low, Medium, High],
-        _ => &[None, Minimal, Low, Medium, High, Xhigh, Max],
     }
 }
 

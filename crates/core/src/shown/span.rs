@@ -7,6 +7,7 @@ use crate::decisions::next::Effect;
 use crate::event::{End, Event, EventKind};
 use crate::id::{Id, Millis};
 use crate::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
+use crate::requests::provider::Provider;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
 
@@ -213,10 +214,8 @@ impl Run {
     /// under.
     fn model_names<'a>(&'a self, alias: &'a str) -> (&'a str, &'a str) {
         let known = self.models().get(alias);
-        let provider = match known.map_or("", |model| model.provider.as_str()) {
-            "gemini" => "gcp.gemini",
-            other => other,
-        };
+        let word = known.map_or("", |model| model.provider.as_str());
+        let provider = Provider::of(word).traced_as.unwrap_or(word);
         (provider, known.map_or(alias, |model| model.served_as()))
     }
 }
