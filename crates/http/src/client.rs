@@ -1,5 +1,6 @@
-//! The client for addresses from the configuration.
+//! The client for addresses from the configuration, and the words of its errors.
 
+use std::error::Error;
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, redirect};
@@ -23,4 +24,14 @@ fn builder() -> ClientBuilder {
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(IDLE_CONNECTION)
         .tcp_nodelay(true)
+}
+
+/// Returns the words of the innermost cause of an error: the outer ones only say that there is one, or repeat the
+/// address.
+pub fn innermost(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(below) = cause.source() {
+        cause = below;
+    }
+    cause.to_string()
 }

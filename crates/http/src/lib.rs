@@ -17,4 +17,4 @@ pub mod right;
 pub mod sse;
 pub mod trace;
 
-pub use client::client;
+pub use client::{client, innermost};

@@ -18,7 +18,7 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, LOCA
 use reqwest::{Client, Response, Url, redirect};
 use tokio::time::timeout;
 
-use crate::right;
+use crate::{innermost, right};
 
 /// The maximum size of a URL in bytes.
 const URL_MAX: usize = 4 * 1024;
@@ -292,12 +292,4 @@ fn broken(error: &reqwest::Error) -> OutboundError {
     }
     let when = if error.is_connect() { "could not connect" } else { "the connection broke" };
     OutboundError::Failed(format!("{when}: {}", innermost(error)))
-}
-
-fn innermost(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use consort_http::innermost;
 use consort_http::sse::{self, TooLong};
 use consort_log::Seq;
 use futures::StreamExt;
@@ -12,7 +13,6 @@ use reqwest::Response;
 use reqwest::header::ACCEPT;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::failure::innermost;
 use super::{CALL_MAX, Call, Client, Failure};
 use crate::client::received::Received;
 

@@ -1,8 +1,7 @@
 //! The failures between a terminal and a server, by what a person can do about them,
 //! with the exit status for scripts.
 
-use std::error::Error;
-
+use consort_http::innermost;
 use reqwest::StatusCode;
 use serde_json::Value;
 
@@ -96,15 +95,6 @@ impl Failure {
             Failure::Unclear(Unclear::Nothing(_)) | Failure::Refused { .. } | Failure::Strange { .. } => Exit::Failed,
         }
     }
-}
-
-/// Returns the innermost cause: the outer ones only say that there is one.
-pub(super) fn innermost(error: &dyn Error) -> String {
-    let mut cause = error;
-    while let Some(below) = cause.source() {
-        cause = below;
-    }
-    cause.to_string()
 }
 
 #[cfg(test)]

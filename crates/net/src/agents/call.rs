@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use consort_http::right;
 use consort_http::sse::{Event, Events, TooLong};
+use consort_http::{innermost, right};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
@@ -250,11 +250,7 @@ async fn next_event(response: &mut Response, events: &mut Events) -> Result<Opti
 }
 
 fn broken(error: &reqwest::Error) -> Trouble {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    let words = innermost.to_string();
+    let words = innermost(error);
     if error.is_connect() {
         Trouble::NotSent(format!("it cannot be reached: {words}"))
     } else {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use consort_core::id::Millis;
 use consort_http::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
-use consort_http::retry_after;
+use consort_http::{innermost, retry_after};
 use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, USER_AGENT};
 use tokio::task::JoinSet;
@@ -252,14 +252,6 @@ async fn send(client: &Client, webhook: &Webhook, id: &str, body: &str, now: Mil
             let reason = if error.is_timeout() { format!("no answer within {TIMEOUT:?}") } else { innermost(&error) };
             Outcome { status: None, error: Some(reason.chars().take(ERROR_MAX).collect()), asked_ms: None }
         }
-    }
-}
-
-/// Returns the words of the first cause: the outer ones repeat the address.
-fn innermost(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(cause) => innermost(cause),
-        None => error.to_string(),
     }
 }
 

@@ -16,8 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::reach::{Destination, Reach};
-use consort_http::retry_after;
-use consort_http::{right, trace};
+use consort_http::{innermost, retry_after, right, trace};
 use futures::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
@@ -310,9 +309,5 @@ pub(super) fn quote(body: &[u8]) -> String {
 
 /// Returns the cause of an error. Never the address: it may hold a secret, and the model reads this.
 pub(super) fn chain(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    if error.source().is_some() { innermost.to_string() } else { "the request is not valid".to_owned() }
+    if error.source().is_some() { innermost(error) } else { "the request is not valid".to_owned() }
 }
