@@ -2,10 +2,14 @@
 //! state keeps the log from being emptied, and looking through a long one takes time:
 //! so it is tried at growing intervals while there is a reader.
 
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::beside;
 use super::schema::BUSY_TIMEOUT;
 
 /// The bytes written between two checkpoints: as many as SQLite itself writes.
@@ -17,6 +21,8 @@ const COMMIT_BYTES: u64 = 32 * 1024;
 
 /// The bytes written since the last checkpoint.
 pub(super) struct Checkpoints {
+    /// The path of the write-ahead log.
+    log: PathBuf,
     written: u64,
     interval: u64,
 }
@@ -33,8 +39,8 @@ pub(super) enum Mode {
 }
 
 impl Checkpoints {
-    pub(super) fn new() -> Checkpoints {
-        Checkpoints { written: 0, interval: INTERVAL }
+    pub(super) fn of(database: &Path) -> Checkpoints {
+        Checkpoints { log: beside(database, "-wal"), written: 0, interval: INTERVAL }
     }
 
     /// Counts a commit.
@@ -53,6 +59,7 @@ impl Checkpoints {
             Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
             Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
         };
+        let size = self.log.metadata().map_or(0, |file| file.len());
         db.busy_timeout(Duration::ZERO)?;
         let moved = db.query_row(sql, [], |row| {
             let busy: bool = row.get(0)?;
@@ -64,6 +71,26 @@ impl Checkpoints {
         let is_moved = matches!(moved, Ok(true));
         self.interval = if is_moved { INTERVAL } else { (self.interval * 2).min(INTERVAL_MAX) };
         self.written = 0;
+        if is_moved && mode == Mode::Truncate {
+            self.lay_out(size.min(INTERVAL) as usize);
+        }
         moved
     }
+
+    /// Gives the emptied file its size back, as zeros, which SQLite takes for an empty log. A commit that makes the
+    /// file longer has to wait for the file system's journal as well as for its own bytes.
+    fn lay_out(&self, size: usize) {
+        if let Err(error) = fill(&self.log, size) {
+            tracing::debug!(%error, "the write-ahead log grows commit by commit");
+            // On a full disk the room is left to others.
+            let _as_it_was = File::options().write(true).open(&self.log).and_then(|file| file.set_len(0));
+        }
+    }
+}
+
+/// Writes zeros to the beginning of an empty file.
+fn fill(path: &Path, size: usize) -> io::Result<()> {
+    let mut file = File::options().write(true).open(path)?;
+    file.write_all(&vec![0; size])?;
+    file.sync_all()
 }

@@ -33,7 +33,6 @@ pub use self::check::Fault;
 use self::holder::lock;
 pub use self::holder::{announce, served_at};
 use self::readers::Readers;
-use self::reserve::Reserve;
 pub use self::wal::Lost;
 use self::writer::{Done, Job, Work, Writer};
 use super::{Append, Compact, Error, Log, Page, Query, Record, Seq, private};
@@ -87,7 +86,7 @@ impl SqliteLog {
         let readers = Readers::open(path)?;
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
         let (counter, commits) = watch::channel(0);
-        let writer = Writer::new(db, counter, Reserve::of(path)).map_err(failure)?;
+        let writer = Writer::new(db, counter, path).map_err(failure)?;
         let thread = std::thread::Builder::new().name("log writer".into());
         let writer = Some(thread.spawn(move || writer.run(waiting)).map_err(unavailable)?);
         Ok(SqliteLog { path: path.to_owned(), jobs: Some(jobs), writer, readers, commits, lost, _lock: lock })

@@ -2,6 +2,7 @@
 //! gets its result after the fsync. It never waits for a reader. Streams are erased in
 //! pieces between the commits, so that no append waits for a large one.
 
+use std::path::Path;
 use std::slice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,15 +74,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(db: Connection, commits: watch::Sender<u64>, reserve: Reserve) -> rusqlite::Result<Writer> {
+    pub(super) fn new(db: Connection, commits: watch::Sender<u64>, path: &Path) -> rusqlite::Result<Writer> {
         // A process that died may have left a stream half deleted.
         let is_erasing =
             db.query_row("SELECT count(*) FROM streams WHERE kind = ''", [], |row| row.get::<_, i64>(0))?;
         Ok(Writer {
             db,
             commits,
-            checkpoints: Checkpoints::new(),
-            reserve,
+            checkpoints: Checkpoints::of(path),
+            reserve: Reserve::of(path),
             streams: Streams::default(),
             is_erasing: is_erasing > 0,
             erasures: Vec::new(),
