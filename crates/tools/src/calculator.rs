@@ -21,6 +21,9 @@ const RESULT_MAX: usize = 2_000;
 /// The stack size of a calculation, which recurses once
 /// per operator. Only the part that is used takes memory.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
+/// The maximum size in bytes of an expression that needs no stack of its own: every thread has room for so many
+/// operators, and a thread costs more than such a calculation.
+const SHORT_MAX: usize = 32;
 /// The maximum number of characters of an expression or a reason quoted in an error.
 const QUOTE_MAX: usize = 120;
 
@@ -68,18 +71,20 @@ async fn calculate(input: &str) -> Result<String, String> {
     let expression = expression(input)?;
     let (reply, result) = oneshot::channel();
     let about = expression.clone();
-    // A separate thread, for its stack. It ends with the calculation, which
-    // ends at the deadline or when the receiver of the result is dropped.
+    let is_short = expression.len() <= SHORT_MAX;
+    // It ends at the deadline or when the receiver of the result is dropped.
     let work = move || {
         let limit = Limit { deadline: Instant::now() + TIME_MAX, reply };
         let result = evaluate(&expression, &limit);
         let _nobody_waits = limit.reply.send(result);
     };
-    std::thread::Builder::new()
-        .name("calculator".to_owned())
-        .stack_size(STACK_BYTES)
-        .spawn(work)
-        .map_err(|error| format!("no thread to calculate in: {error}"))?;
+    if is_short {
+        tokio::task::spawn_blocking(work);
+    } else {
+        // A separate thread, for its stack, which ends with the calculation.
+        let thread = std::thread::Builder::new().name("calculator".to_owned()).stack_size(STACK_BYTES);
+        thread.spawn(work).map_err(|error| format!("no thread to calculate in: {error}"))?;
+    }
     let result = result.await.unwrap_or_else(|_broken| Err("the calculation broke off".to_owned()));
     result.map_err(|why| format!("cannot calculate `{}`: {why}", short(&about)))
 }
@@ -211,6 +216,19 @@ mod tests {
         let answer = answer(json!({ "input": input })).await;
         let Answer::Failed(why) = answer else { panic!("{}: {answer:?}", short(input)) };
         why
+    }
+
+    #[tokio::test]
+    async fn whatever_is_short_fits_on_the_stack_of_any_thread() {
+        for deep in ["-", "2^", "1+", "(", "sqrt ", "not ", "1 of ", "2^-", "1 to ", "km/"] {
+            let times = (SHORT_MAX - 1) / deep.len();
+            let input =
+                format!("{}1{}", deep.repeat(times), if deep == "(" { ")".repeat(times) } else { String::new() });
+            let short: String = input.chars().take(SHORT_MAX).collect();
+            // Right or wrong, it is answered.
+            let _answered = answer(json!({ "input": short })).await;
+        }
+        assert_eq!(result(&format!("{}1", "-".repeat(30))).await, "1");
     }
 
     #[tokio::test]
