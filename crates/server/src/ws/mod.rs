@@ -131,7 +131,7 @@ async fn serve(site: Arc<Site>, knock: Knock, source: Source, socket: WebSocket)
     let (outbox, writer) = outbox::open(sink, site.engine().meters().clone());
     let pass = match knock {
         Knock::Known(pass) => Ok(pass),
-        Knock::Unknown => authenticated(&site, &source, &mut stream).await,
+        Knock::Unknown => Box::pin(authenticated(&site, &source, &mut stream)).await,
     };
     let hearing = match pass {
         Ok(pass) => talk(site, (pass, source), &mut stream, &outbox).await,
@@ -149,7 +149,8 @@ async fn talk(
     stream: &mut SplitStream<WebSocket>,
     outbox: &Outbox,
 ) -> Hearing {
-    match Session::open(site, (pass, source), outbox.clone()).await {
+    // In a box, as what else happens once: a task is as large for ever as the largest thing it ever waits for.
+    match Box::pin(Session::open(site, (pass, source), outbox.clone())).await {
         Ok(mut session) => session.run(stream).await,
         Err(problem) => refuse(outbox, &problem),
     }
