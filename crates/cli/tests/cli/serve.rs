@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use futures::SinkExt;
 use serde_json::{Value, json};
@@ -54,25 +56,37 @@ fn a_server_says_where_it_listens_runs_the_demo_and_ends_in_order_when_told() {
     assert_eq!(again.wait().unwrap().code(), Some(0));
 }
 
-/// A server's log as it grows.
+/// The longest time for a line of the log, on a busy machine.
 #[cfg(test)]
-struct Lines(BufReader<ChildStderr>);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server's log as it grows, read on a thread of its own.
+#[cfg(test)]
+struct Lines(mpsc::Receiver<String>);
 
 #[cfg(test)]
 impl Lines {
     fn of(server: &mut Child) -> Lines {
-        Lines(BufReader::new(server.stderr.take().unwrap()))
+        let log = BufReader::new(server.stderr.take().unwrap());
+        let (lines, read) = mpsc::channel();
+        std::thread::spawn(move || log.lines().map_while(Result::ok).try_for_each(|line| lines.send(line)));
+        Lines(read)
     }
 
     /// Reads on until a line says this.
     fn find(&mut self, words: &str) -> Value {
+        let until = Instant::now() + PATIENCE;
+        let mut said = Vec::new();
         loop {
-            let mut line = String::new();
-            assert_ne!(self.0.read_line(&mut line).unwrap(), 0, "it never says {words}");
-            let line: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            if line["message"].as_str().is_some_and(|message| message.contains(words)) {
-                return line;
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(line) = self.0.recv_timeout(left) else {
+                panic!("it never says '{words}', only:\n{}", said.join("\n"));
+            };
+            let read: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            if read["message"].as_str().is_some_and(|message| message.contains(words)) {
+                return read;
             }
+            said.push(line);
         }
     }
 }
