@@ -256,6 +256,9 @@ impl Outbox {
     /// Remembers when a delivery is tried next.
     pub(super) fn wait_for(&self, delivery: &Delivery) {
         if let Some(next_at) = delivery.next_at {
+            // A clock that was set back makes no delivery wait longer than it would have.
+            let tried_at = delivery.attempts.last().map_or(next_at, |attempt| attempt.at);
+            let next_at = next_at.min(self.0.clock.now() + next_at.saturating_sub(tried_at));
             let mut state = self.state();
             if state.under_way.contains(&delivery.id) {
                 return;
