@@ -96,6 +96,21 @@ impl Client {
         }
     }
 
+    /// Reads every run that has a tag, with its details.
+    pub(crate) async fn runs(&self, tag: &str) -> Vec<Value> {
+        let mut runs = Vec::new();
+        loop {
+            let page = self.get(&format!("/api/runs?tag={tag}&limit=100&offset={}", runs.len())).await;
+            let some = page["runs"].as_array().unwrap();
+            for run in some {
+                runs.push(self.get(&format!("/api/runs/{}", run["runId"].as_str().unwrap())).await);
+            }
+            if some.len() < 100 {
+                return runs;
+            }
+        }
+    }
+
     /// Reads every stored event of a run.
     pub(crate) async fn events(&self, run: &str) -> Vec<Value> {
         let page = self.get(&format!("/api/runs/{run}/events?limit=1000")).await;

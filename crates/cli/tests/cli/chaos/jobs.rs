@@ -32,23 +32,26 @@ pub(crate) enum Kind {
     Cancel,
     /// A task that uses what a peer shares.
     Peer,
+    /// A run that another program begins, which delivers the same more than once.
+    Hook,
     /// A conversation.
     Chat,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 7] =
-        [Kind::Work, Kind::Review, Kind::Left, Kind::Endless, Kind::Cancel, Kind::Peer, Kind::Chat];
+    pub(crate) const ALL: [Kind; 8] =
+        [Kind::Work, Kind::Review, Kind::Left, Kind::Endless, Kind::Cancel, Kind::Peer, Kind::Hook, Kind::Chat];
 
     /// Returns a kind; one that nobody decides about is rare, as it stays for ever.
     pub(crate) fn roll(dice: &mut Dice) -> Kind {
-        match dice.roll(20) {
+        match dice.roll(23) {
             0..5 => Kind::Work,
             5..9 => Kind::Review,
             9 => Kind::Left,
             10..12 => Kind::Endless,
             12..15 => Kind::Cancel,
             15..17 => Kind::Peer,
+            17..20 => Kind::Hook,
             _ => Kind::Chat,
         }
     }
@@ -69,6 +72,13 @@ pub(crate) struct Job {
     /// The thread, and its messages in order.
     pub(crate) thread: Option<String>,
     pub(crate) said: Vec<Said>,
+}
+
+impl Job {
+    /// Returns the key that it is submitted under.
+    pub(crate) fn key(&self) -> String {
+        format!("key-{}", self.name)
+    }
 }
 
 /// A message that was sent.
@@ -103,7 +113,7 @@ impl Worker {
         match kind {
             Kind::Cancel => self.cancel(&run, &mut job, &mut dice).await,
             Kind::Review => self.decide(&run, &mut job, &mut dice).await,
-            Kind::Work | Kind::Left | Kind::Endless | Kind::Peer | Kind::Chat => {}
+            Kind::Work | Kind::Left | Kind::Endless | Kind::Peer | Kind::Hook | Kind::Chat => {}
         }
         let ended = |run: &Value| run["completedAt"].is_string();
         let left = |run: &Value| run["waitingFor"] == "review";
@@ -116,14 +126,18 @@ impl Worker {
 
     /// Submits a run; one without a key is sent once, and a key is often sent again.
     async fn submit(&self, job: &mut Job, dice: &mut Dice) {
-        let body = request(job.kind, &job.name);
-        if dice.one_in(5) {
-            let answer = self.client.post_once("/api/runs", &body).await;
+        // A delivery without an id of its own is known by the key.
+        let (path, body) = match job.kind {
+            Kind::Hook => ("/hooks/bell", json!({ "job": job.name })),
+            kind => ("/api/runs", request(kind, &job.name)),
+        };
+        if job.kind != Kind::Hook && dice.one_in(5) {
+            let answer = self.client.post_once(path, &body).await;
             job.run = answer.map(|answer| accepted(&answer));
             return;
         }
-        let key = format!("key-{}", job.name);
-        let submit = || async { accepted(&self.client.post("/api/runs", &body, &key).await) };
+        let key = job.key();
+        let submit = || async { accepted(&self.client.post(path, &body, &key).await) };
         let run = match dice.roll(3) {
             0 => {
                 let (first, second) = tokio::join!(submit(), submit());
@@ -223,7 +237,7 @@ fn request(kind: Kind, name: &str) -> Value {
         Kind::Endless => vec![task("a", "loop", every)],
         Kind::Cancel => vec![task("a", "long", every)],
         Kind::Peer => vec![task("a", "work", &["pay", "pantry.order", "pantry.errand"])],
-        Kind::Work | Kind::Chat => vec![first, second],
+        Kind::Work | Kind::Hook | Kind::Chat => vec![first, second],
     };
     json!({ "tags": { "job": name }, "tasks": tasks })
 }

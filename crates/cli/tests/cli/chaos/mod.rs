@@ -1,25 +1,23 @@
-//! The real binary under mixed load, killed again and again: runs, chats, reviews, cancellations,
-//! budgets and a peer. Its models and tools are in the test's process, which is not killed.
+//! The real binary under mixed load, killed again and again: runs, chats, reviews, cancellations, budgets, a peer, a
+//! schedule, a hook and a webhook. Its models, tools and receivers are in the test's process, which is not killed.
 
 mod client;
 mod jobs;
+mod notices;
 mod outside;
+mod ticks;
 mod verdict;
 mod world;
 
 use std::time::{Duration, Instant};
 
 pub(crate) use self::client::Client;
+pub(crate) use self::ticks::DueTimes;
 pub(crate) use self::verdict::Verdict;
 pub(crate) use self::world::World;
 
 use crate::dice::{Dice, number, say};
 
-/// The variable that sets the number of kills.
-const KILLS: &str = "CONSORT_SERVER_KILLS";
-const KILLS_DEFAULT: u64 = 6;
-/// The number of kills of one server; then its jobs may end, and all of them are judged.
-const KILLS_PER_SERVER: u64 = 40;
 /// The longest life of a process after it listens.
 const LIFE_MAX_US: u64 = 1_200_000;
 /// One kill in so many hits the peer too.
@@ -39,23 +37,44 @@ async fn suffer(kills: u64, dice: &mut Dice) -> Verdict {
         }
         world.main.start();
     }
-    world.judge(load).await
+    world.judge(load, DueTimes::Each).await
+}
+
+/// Something that servers suffer again and again.
+pub(crate) struct Trouble {
+    /// Its name, in the plural.
+    pub(crate) name: &'static str,
+    /// The variable that sets how often.
+    pub(crate) variable: &'static str,
+    /// How often, unless the variable says so.
+    pub(crate) usual: u64,
+    /// How often one server does; then its jobs may end, and all of them are judged.
+    pub(crate) per_server: u64,
+}
+
+impl Trouble {
+    /// Lets one server after the other suffer it, and checks what comes of that.
+    pub(crate) async fn endure(self, mut suffer: impl AsyncFnMut(u64, &mut Dice) -> Verdict) {
+        let Trouble { name, variable, usual, per_server } = self;
+        let times = number(variable).unwrap_or(usual);
+        let mut dice = Dice::seeded();
+        let began = Instant::now();
+        say(&format!("{times} {name}; to repeat them: {}", dice.again(variable, times)));
+        let mut left = times;
+        let mut verdict = Verdict::default();
+        while left > 0 {
+            let some = left.min(per_server);
+            verdict.add(suffer(some, &mut dice).await);
+            left -= some;
+            say(&format!("{left} {name} left: {verdict}"));
+        }
+        say(&format!("{verdict}; {:.1} s", began.elapsed().as_secs_f64()));
+        verdict.check();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_killed_under_mixed_load_keeps_every_promise() {
-    let kills = number(KILLS).unwrap_or(KILLS_DEFAULT);
-    let mut dice = Dice::seeded();
-    let began = Instant::now();
-    say(&format!("{kills} kills of a server; to repeat them: {}", dice.again(KILLS, kills)));
-    let mut left = kills;
-    let mut verdict = Verdict::default();
-    while left > 0 {
-        let some = left.min(KILLS_PER_SERVER);
-        verdict.add(suffer(some, &mut dice).await);
-        left -= some;
-        say(&format!("{left} kills left: {verdict}"));
-    }
-    say(&format!("{verdict}; {:.1} s", began.elapsed().as_secs_f64()));
-    verdict.check();
+    let trouble = Trouble { name: "kills of a server", variable: "CONSORT_SERVER_KILLS", usual: 6, per_server: 40 };
+    trouble.endure(suffer).await;
 }

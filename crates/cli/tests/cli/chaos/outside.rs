@@ -1,5 +1,5 @@
-//! The outside of the servers: a model whose answers follow from what it is asked, and
-//! tools. It lives in the test's process, so what it was asked is known even when servers are killed.
+//! The outside of the servers: a model whose answers follow from what it is asked, tools, and the receiver of a
+//! webhook. It lives in the test's process, so what it was asked and told is known even when servers are killed.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 
 /// The longest time that a model or a tool takes.
 const MOMENT_US: u64 = 40_000;
+/// One message of a webhook in so many is not taken.
+const REFUSED_EVERY: u64 = 4;
 /// The rounds of a job that is to be cancelled.
 const LONG_ROUNDS: usize = 8;
 /// The ends of the names of our tools; a model is offered others too.
@@ -62,17 +64,41 @@ impl Tag {
     }
 }
 
-/// The ledger of everything that was asked.
+/// A message of a webhook, each time that it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    /// The id in its header.
+    pub(crate) id: String,
+    /// The body, letter by letter.
+    pub(crate) body: String,
+}
+
+/// The ledger of everything that was asked and told.
 #[derive(Clone, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Vec<Arrival>>>);
+pub(crate) struct Ledger {
+    arrivals: Arc<Mutex<Vec<Arrival>>>,
+    notices: Arc<Mutex<Vec<Notice>>>,
+}
 
 impl Ledger {
     fn write(&self, arrival: Arrival) {
-        self.0.lock().unwrap().push(arrival);
+        self.arrivals.lock().unwrap().push(arrival);
     }
 
     pub(crate) fn read(&self) -> Vec<Arrival> {
-        self.0.lock().unwrap().clone()
+        self.arrivals.lock().unwrap().clone()
+    }
+
+    /// Notes a message; returns how often it came before.
+    fn note(&self, notice: Notice) -> usize {
+        let mut notices = self.notices.lock().unwrap();
+        let before = notices.iter().filter(|known| known.id == notice.id).count();
+        notices.push(notice);
+        before
+    }
+
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        self.notices.lock().unwrap().clone()
     }
 }
 
@@ -97,6 +123,7 @@ impl Outside {
         let routes = Router::new()
             .route("/{server}/v1/chat/completions", post(model))
             .route("/{server}/tools/{name}", post(tool))
+            .route("/{server}/notices", post(notice))
             .with_state(ledger.clone());
         let serving = tokio::spawn(async { axum::serve(listener, routes).await.unwrap() });
         Outside { port, ledger, serving }
@@ -113,6 +140,15 @@ impl Outside {
         };
         let tools = [("look", "read"), ("put", "idempotent"), ("pay", "once"), ("order", "once")].map(tool);
         format!("{model}{}", tools.concat())
+    }
+
+    /// Returns the webhook of a server that leads here.
+    pub(crate) fn webhook(&self, server: &str) -> String {
+        let url = format!("http://127.0.0.1:{}/{server}/notices", self.port);
+        let events = "['run.completed', 'run.failed', 'run.cancelled', 'review.requested']";
+        let retry = "['1s', '1s', '1s', '1s', '1s', '1s', '1s', '1s', '1s', '1s']";
+        let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        format!("[[webhook]]\nname = 'ops'\nurl = '{url}'\nsecret = '{secret}'\nevents = {events}\nretry = {retry}\n")
     }
 }
 
@@ -135,6 +171,16 @@ async fn tool(
     ledger.write(Arrival { at: Instant::now(), server, what: name.clone(), tag, key: key.clone() });
     moment((name, key)).await;
     Json(json!({ "output": "it is done" }))
+}
+
+/// Notes a message, and takes it, but not each time.
+async fn notice(State(ledger): State<Ledger>, headers: HeaderMap, body: String) -> StatusCode {
+    let id = headers["webhook-id"].to_str().unwrap().to_owned();
+    let before = ledger.note(Notice { id: id.clone(), body });
+    moment((&id, before)).await;
+    let mut hasher = DefaultHasher::new();
+    (id, before).hash(&mut hasher);
+    if hasher.finish().is_multiple_of(REFUSED_EVERY) { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }
 }
 
 async fn model(

@@ -31,6 +31,10 @@ pub(crate) struct Verdict {
     watched: usize,
     messages: usize,
     broken_off: usize,
+    /// Runs of the schedule.
+    ticks: usize,
+    /// Messages of the webhook, with those that came again.
+    notices: usize,
 }
 
 impl Verdict {
@@ -41,6 +45,7 @@ impl Verdict {
         check_calls(arrivals);
         let ledger = by_job(arrivals);
         let of = |name: &str| ledger.get(name).map_or(&[][..], Vec::as_slice);
+        check_deliveries(jobs, &client.runs("hook:bell").await);
         for job in jobs {
             *verdict.jobs.entry(job.kind).or_default() += 1;
             match &job.thread {
@@ -59,7 +64,8 @@ impl Verdict {
             assert!(total <= 1, "{}: sent once, and there are {total}", job.name);
             return;
         };
-        assert_eq!(total, 1, "{}: accepted as {run}, once", job.name);
+        // Runs of a hook have no tags of their own, and are counted by their deliveries.
+        assert!(total == 1 || job.kind == Kind::Hook, "{}: accepted as {run}, once, and there are {total}", job.name);
         let detail = client.get(&format!("/api/runs/{run}")).await;
         let events = client.events(run).await;
         for (place, event) in events.iter().enumerate() {
@@ -92,7 +98,7 @@ impl Verdict {
             Kind::Endless => is_spent,
             Kind::Cancel if job.cancelled.is_some() => status == "CANCELLED",
             Kind::Cancel => matches!(status, "CANCELLED" | "COMPLETED"),
-            Kind::Work | Kind::Peer => status == "COMPLETED" && detail["output"] == answer(job),
+            Kind::Work | Kind::Peer | Kind::Hook => status == "COMPLETED" && detail["output"] == answer(job),
             Kind::Review | Kind::Chat => matches!(status, "COMPLETED" | "CANCELLED"),
         };
         assert!(as_expected, "{:?} {}: {detail}", job.kind, job.name);
@@ -149,6 +155,12 @@ impl Verdict {
         }
     }
 
+    /// Counts the runs of the schedule and the messages of the webhook.
+    pub(crate) fn count(&mut self, ticks: usize, notices: usize) {
+        self.ticks += ticks;
+        self.notices += notices;
+    }
+
     pub(crate) fn add(&mut self, other: Verdict) {
         for (kind, jobs) in other.jobs {
             *self.jobs.entry(kind).or_default() += jobs;
@@ -161,13 +173,15 @@ impl Verdict {
         self.watched += other.watched;
         self.messages += other.messages;
         self.broken_off += other.broken_off;
+        self.ticks += other.ticks;
+        self.notices += other.notices;
     }
 
     /// Checks that every kind of job was among them, so that all of the above was tried.
     pub(crate) fn check(&self) {
         let kinds: BTreeSet<Kind> = self.jobs.keys().copied().collect();
         assert_eq!(kinds, BTreeSet::from(Kind::ALL), "{self}");
-        let tried = [self.by_peer, self.cancelled, self.decided, self.watched, self.messages];
+        let tried = [self.by_peer, self.cancelled, self.decided, self.watched, self.messages, self.ticks, self.notices];
         // In a short test any one of them may have fallen into the time when the server was down.
         let many = if self.jobs.values().sum::<usize>() < JOBS_MANY { 3 } else { tried.len() };
         assert!(tried.iter().filter(|count| **count > 0).count() >= many, "{self}");
@@ -176,15 +190,20 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Verdict { jobs, arrivals, by_peer, adopted, cancelled, decided, watched, messages, broken_off } = self;
+        let Verdict { jobs, arrivals, by_peer, adopted, cancelled, decided, watched, messages, .. } = self;
+        let Verdict { broken_off, ticks, notices, .. } = self;
         write!(f, "jobs {jobs:?}, {arrivals} requests outside, {by_peer} by the peer, {adopted} adopted, ")?;
         write!(f, "{cancelled} cancelled, {decided} decided, {watched} watched, {messages} messages, ")?;
-        write!(f, "{broken_off} spent by kills")
+        write!(f, "{ticks} due times, {notices} notices, {broken_off} spent by kills")
     }
 }
 
 fn answer(job: &Job) -> String {
-    let task = if job.kind == Kind::Peer { "a" } else { "b" };
+    let task = match job.kind {
+        Kind::Peer => "a",
+        Kind::Hook => "none",
+        Kind::Work | Kind::Review | Kind::Left | Kind::Endless | Kind::Cancel | Kind::Chat => "b",
+    };
     format!("answer {} {task}", job.name)
 }
 
@@ -193,6 +212,20 @@ fn answer(job: &Job) -> String {
 fn were_on_their_way(late: &[&Arrival]) -> bool {
     let tools: BTreeSet<&str> = late.iter().map(|arrival| arrival.what.as_str()).collect();
     tools.len() == late.len() && (late.len() == 1 || !tools.contains("model"))
+}
+
+/// Checks that each delivery to the hook began one run, the one that was answered.
+fn check_deliveries(jobs: &[Job], runs: &[Value]) {
+    let mut begun = BTreeMap::<&str, Vec<&str>>::new();
+    for run in runs {
+        let delivery = run["hook"]["deliveryId"].as_str().unwrap_or_else(|| panic!("no delivery: {run}"));
+        begun.entry(delivery).or_default().push(run["runId"].as_str().unwrap());
+    }
+    for job in jobs.iter().filter(|job| job.kind == Kind::Hook) {
+        let run = job.run.as_deref().expect("a delivery is sent until it is taken");
+        assert_eq!(begun.remove(job.key().as_str()), Some(vec![run]), "{}: one delivery, one run", job.name);
+    }
+    assert!(begun.is_empty(), "runs that nobody delivered: {begun:?}");
 }
 
 fn by_job(arrivals: &[Arrival]) -> BTreeMap<String, Vec<&Arrival>> {

@@ -8,7 +8,9 @@ use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 use super::client::{Client, PATIENCE};
 use super::jobs::{Job, Kind, Worker};
+use super::notices;
 use super::outside::Outside;
+use super::ticks::{DueTimes, Ticks};
 use super::verdict::Verdict;
 use crate::dice::Dice;
 use crate::victim::Victim;
@@ -34,7 +36,17 @@ max_total_llm_calls = 8
 name = 'hotel'
 [[ensemble.task]]
 name = 'none'
-description = 'Every request brings its own'
+description = 'Do it [job {job} say none]'
+[[schedule]]
+name = 'tick'
+every = '2s'
+overlap = 'queue'
+catch_up = 'all'
+inputs = { job = 'tick' }
+[[hook]]
+name = 'bell'
+verify = 'none'
+inputs = { job = 'body.job' }
 ";
 
 const PANTRY: &str = "
@@ -71,7 +83,7 @@ impl World {
         let mut main = ready(folder.path(), main);
         pantry.configure(&format!("{PANTRY}{}", outside.config("pantry")));
         let peers = format!("[network]\nlease = '1s'\n[network.peers]\npantry = 'ws://{}/ws'\n", pantry.address());
-        main.configure(&format!("{CONFIG}{}{peers}", outside.config("main")));
+        main.configure(&format!("{CONFIG}{}{}{peers}", outside.config("main"), outside.webhook("main")));
         pantry.start();
         main.start();
         World { outside, main, pantry, _folder: folder }
@@ -83,11 +95,16 @@ impl World {
     }
 
     /// Lets everything end, and judges it.
-    pub(crate) async fn judge(mut self, load: Load) -> Verdict {
+    pub(crate) async fn judge(mut self, load: Load, due_times: DueTimes) -> Verdict {
         let ended = tokio::time::timeout(PATIENCE, load.end()).await.expect("every job ends");
         let jobs = ended.unwrap_or_else(|error| panic!("{error}; the server said: {}", self.main.said()));
-        let arrivals = self.outside.ledger.read();
-        let verdict = Verdict::read(&Client::new(&self.main.url()), &jobs, &arrivals).await;
+        let client = Client::new(&self.main.url());
+        let ticks = Ticks::read(&client).await;
+        ticks.check(due_times);
+        let ended = notices::ended(&client, &jobs, &ticks).await;
+        let notices = notices::settled(&self.outside.ledger, &ended).await;
+        let mut verdict = Verdict::read(&client, &jobs, &self.outside.ledger.read()).await;
+        verdict.count(ticks.len(), notices);
         for victim in [&mut self.main, &mut self.pantry] {
             victim.kill();
             assert!(!victim.said().contains("panicked at"), "{}", victim.said());

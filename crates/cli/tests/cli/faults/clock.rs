@@ -1,36 +1,23 @@
 //! A wall clock that jumps by hours, back and forth, while the server works and between
 //! its processes. Everything ends when it would have, and no budget of time is used up by a jump.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
+use super::failing_world;
 use super::shim::Shim;
-use crate::chaos::{Client, Verdict, World};
-use crate::dice::{Dice, number, say};
+use crate::chaos::{Client, DueTimes, Trouble, Verdict};
+use crate::dice::Dice;
 use crate::victim::Victim;
 
-/// The variable that sets the number of jumps.
-const JUMPS: &str = "CONSORT_CLOCK_JUMPS";
-const JUMPS_DEFAULT: u64 = 5;
-/// The number of jumps of one server; then its jobs may end, and all of them are judged.
-const JUMPS_PER_SERVER: u64 = 30;
 /// The longest time between two jumps.
 const CALM_MAX_US: u64 = 600_000;
 /// The furthest jump; answers to idempotency keys are kept for a day.
 const HOURS_MAX: u64 = 10;
 
 async fn suffer(jumps: u64, dice: &mut Dice) -> Verdict {
-    let mut shim = None;
-    let mut shims_dice = dice.split();
-    let world = World::start(|folder, server| {
-        let made = Shim::new(folder, &mut shims_dice);
-        let server = made.around(server);
-        shim = Some(made);
-        server
-    });
-    let mut world = world.await;
-    let shim = shim.unwrap();
+    let (mut world, shim) = failing_world(&mut dice.split()).await;
     let load = world.load(dice.split());
     for _jump in 0..jumps {
         tokio::time::sleep(Duration::from_micros(dice.roll(CALM_MAX_US))).await;
@@ -41,25 +28,13 @@ async fn suffer(jumps: u64, dice: &mut Dice) -> Verdict {
             world.main.start();
         }
     }
-    world.judge(load).await
+    world.judge(load, DueTimes::AtMostOnce).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_whose_clock_jumps_by_hours_keeps_every_promise() {
-    let jumps = number(JUMPS).unwrap_or(JUMPS_DEFAULT);
-    let mut dice = Dice::seeded();
-    let began = Instant::now();
-    say(&format!("{jumps} jumps of a clock; to repeat them: {}", dice.again(JUMPS, jumps)));
-    let mut left = jumps;
-    let mut verdict = Verdict::default();
-    while left > 0 {
-        let some = left.min(JUMPS_PER_SERVER);
-        verdict.add(suffer(some, &mut dice).await);
-        left -= some;
-        say(&format!("{left} jumps left: {verdict}"));
-    }
-    say(&format!("{verdict}; {:.1} s", began.elapsed().as_secs_f64()));
-    verdict.check();
+    let trouble = Trouble { name: "jumps of a clock", variable: "CONSORT_CLOCK_JUMPS", usual: 5, per_server: 30 };
+    trouble.endure(suffer).await;
 }
 
 const CONFIG: &str = "

@@ -1,21 +1,16 @@
 //! A disk on which writes fail: with errors, without room, in part, or when they are to be made
 //! durable. Whatever the server has acknowledged stays, and work goes on when the disk is well again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
+use super::failing_world;
 use super::shim::{SYNC_EIO, Shim, WRITE_EIO, WRITE_ENOSPC};
-use crate::chaos::{Client, Verdict, World};
-use crate::dice::{Dice, number, say};
+use crate::chaos::{Client, DueTimes, Trouble, Verdict};
+use crate::dice::Dice;
 use crate::victim::Victim;
 
-/// The variable that sets the number of times that the disk fails.
-const FAULTS: &str = "CONSORT_DISK_FAULTS";
-/// The number of faults in `make test`.
-const FAULTS_SHORT: u64 = 12;
-/// The number of faults of one server; then its jobs may end, and all of them are judged.
-const FAULTS_PER_SERVER: u64 = 30;
 /// The longest time that the disk is well, and that it fails.
 const WELL_MAX_US: u64 = 400_000;
 const FAILS_MAX_US: u64 = 700_000;
@@ -24,16 +19,7 @@ const START: Duration = Duration::from_secs(1);
 
 /// Lets the disk of a server under load fail this often, and checks the result.
 async fn suffer(faults: u64, dice: &mut Dice) -> Verdict {
-    let mut shim = None;
-    let mut shims_dice = dice.split();
-    let world = World::start(|folder, server| {
-        let made = Shim::new(folder, &mut shims_dice);
-        let server = made.around(server);
-        shim = Some(made);
-        server
-    });
-    let mut world = world.await;
-    let shim = shim.unwrap();
+    let (mut world, shim) = failing_world(&mut dice.split()).await;
     let load = world.load(dice.split());
     for _fault in 0..faults {
         tokio::time::sleep(Duration::from_micros(dice.roll(WELL_MAX_US))).await;
@@ -46,7 +32,7 @@ async fn suffer(faults: u64, dice: &mut Dice) -> Verdict {
         shim.lift();
     }
     assert!(shim.hits() > 0, "something went wrong");
-    world.judge(load).await
+    world.judge(load, DueTimes::AtMostOnce).await
 }
 
 /// Starts a server while its disk fails: it works, or ends with a reason.
@@ -71,20 +57,8 @@ fn start_again(server: &mut Victim, shim: &Shim) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_whose_disk_fails_again_and_again_keeps_every_promise() {
-    let faults = number(FAULTS).unwrap_or(FAULTS_SHORT);
-    let mut dice = Dice::seeded();
-    let began = Instant::now();
-    say(&format!("{faults} faults of a disk; to repeat them: {}", dice.again(FAULTS, faults)));
-    let mut left = faults;
-    let mut verdict = Verdict::default();
-    while left > 0 {
-        let some = left.min(FAULTS_PER_SERVER);
-        verdict.add(suffer(some, &mut dice).await);
-        left -= some;
-        say(&format!("{left} faults left: {verdict}"));
-    }
-    say(&format!("{verdict}; {:.1} s", began.elapsed().as_secs_f64()));
-    verdict.check();
+    let trouble = Trouble { name: "faults of a disk", variable: "CONSORT_DISK_FAULTS", usual: 12, per_server: 30 };
+    trouble.endure(suffer).await;
 }
 
 const CONFIG: &str = "
