@@ -8,7 +8,7 @@ use std::sync::Arc;
 use consort_core::owner::Owner;
 use futures::future::{BoxFuture, try_join_all};
 
-use super::{Append, Error, Log, Order, Query, Record, Row, Seq};
+use super::{Append, Error, Log, Order, Place, Query, Record, Row, Seq};
 
 /// One case of the suite, by its name.
 pub struct Case {
@@ -37,6 +37,9 @@ pub fn cases() -> Vec<Case> {
         case("a_query_combines_its_conditions", |log| Box::pin(a_query_combines_its_conditions(log))),
         case("rows_come_in_three_orders_and_in_pages_that_know_the_total", |log| {
             Box::pin(rows_come_in_three_orders_and_in_pages_that_know_the_total(log))
+        }),
+        case("a_list_goes_on_after_a_row_and_between_two_times", |log| {
+            Box::pin(a_list_goes_on_after_a_row_and_between_two_times(log))
         }),
         case("a_row_comes_back_as_the_last_append_gave_it", |log| {
             Box::pin(a_row_comes_back_as_the_last_append_gave_it(log))
@@ -215,6 +218,38 @@ async fn rows_come_in_three_orders_and_in_pages_that_know_the_total(log: Arc<dyn
             assert_eq!((found, page.total), (wanted, 5));
         }
     }
+}
+
+async fn a_list_goes_on_after_a_row_and_between_two_times(log: Arc<dyn Log>) {
+    fill(&*log).await;
+    for (order, expected) in
+        [(Order::NewestStart, ["e", "c", "b", "a", "d"]), (Order::OldestStart, ["d", "a", "b", "c", "e"])]
+    {
+        let mut after = None;
+        for (index, name) in expected.into_iter().enumerate() {
+            let page = log.list(Query { order, after, limit: 1, ..all() }).await.unwrap();
+            let (stream, row) = &page.rows[0];
+            assert_eq!((&**stream, page.total), (name, expected.len() - index), "{order:?}");
+            after = Some(Place { started_at: row.started_at, stream: stream.to_string() });
+        }
+        assert_eq!(log.list(Query { order, after, ..all() }).await.unwrap().rows, []);
+    }
+    // Nothing has this name any more, or never had.
+    let after = Some(Place { started_at: 20, stream: "bb".to_owned() });
+    assert_eq!(names(&*log, Query { after: after.clone(), ..all() }).await, ["b", "a", "d"]);
+    for (from, to, expected) in [
+        (Some(20), None, "e c b"),
+        (Some(21), None, "e"),
+        (None, Some(20), "c b a d"),
+        (Some(10), Some(20), "c b a"),
+        (Some(11), Some(19), ""),
+        (None, Some(u64::MAX), "e c b a d"),
+    ] {
+        let query = Query { started_from: from, started_to: to, ..all() };
+        assert_eq!(names(&*log, query).await.join(" "), expected, "{from:?} {to:?}");
+    }
+    let red = Query { owner: Some(Owner::stored("red")), started_to: Some(20), after, ..all() };
+    assert_eq!(names(&*log, red).await, ["a", "d"]);
 }
 
 async fn a_row_comes_back_as_the_last_append_gave_it(log: Arc<dyn Log>) {

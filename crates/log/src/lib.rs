@@ -125,12 +125,28 @@ pub struct Query {
     pub tags: Vec<(String, Option<String>)>,
     /// The words that the texts of the streams must all have.
     pub words: Option<String>,
+    /// The earliest start of the streams.
+    pub started_from: Option<Millis>,
+    /// The latest start of the streams.
+    pub started_to: Option<Millis>,
+    /// The row after which the list begins, for the orders by start: the end of the page before. Unlike an offset it
+    /// stays where it is when streams begin or are erased, and rows before it are not read.
+    pub after: Option<Place>,
     /// The order of the rows.
     pub order: Order,
     /// The number of rows to skip.
     pub offset: usize,
     /// The maximum number of rows to return.
     pub limit: usize,
+}
+
+/// The place of a row in the orders by start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The start time.
+    pub started_at: Millis,
+    /// The name of the stream.
+    pub stream: String,
 }
 
 /// The order of rows; ties by stream name, in the same direction.
@@ -150,7 +166,7 @@ pub enum Order {
 pub struct Page {
     /// Stream names and their rows.
     pub rows: Vec<(Arc<str>, Row)>,
-    /// The number of rows that match, before paging.
+    /// The number of rows that match, before paging by offset.
     pub total: usize,
 }
 

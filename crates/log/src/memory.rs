@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use consort_core::id::Millis;
 use futures::future::{BoxFuture, ready};
 use tokio::sync::watch;
 
-use super::{Append, Compact, Error, Log, Order, Page, Query, Record, Row, Seq, words};
+use super::{Append, Compact, Error, Log, Order, Page, Place, Query, Record, Row, Seq, words};
 
 /// Streams in a map; clones share them.
 #[derive(Clone, Default)]
@@ -153,4 +154,17 @@ fn matches(query: &Query, name: &str, row: &Row) -> bool {
         && query.owner.as_ref().is_none_or(|owner| *owner == row.owner)
         && query.ended.is_none_or(|ended| ended == row.ended_at.is_some())
         && query.tags.iter().all(tagged)
+        && query.started_from.is_none_or(|from| row.started_at >= from)
+        && query.started_to.is_none_or(|to| row.started_at <= to)
+        && query.after.as_ref().is_none_or(|place| follows(query.order, place, (row.started_at, name)))
+}
+
+/// Returns whether a row comes after a place in an order.
+fn follows(order: Order, place: &Place, row: (Millis, &str)) -> bool {
+    let place = (place.started_at, place.stream.as_str());
+    match order {
+        Order::NewestStart => row < place,
+        Order::OldestStart => row > place,
+        Order::OldestEnd => true,
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use consort_core::id::Millis;
 use consort_core::owner::Owner;
 use consort_log::seal::row_checksum;
 use consort_log::{Error, Order, Page, Query, Row};
@@ -74,6 +75,18 @@ impl Filter {
                 None => filter.add("s.tags ? ?", escape(key).into_owned()),
             }
         }
+        let number = |time: Millis| i64::try_from(time).unwrap_or(i64::MAX).to_string();
+        for (condition, time) in
+            [("s.started_at >= ?::text::int8", query.started_from), ("s.started_at <= ?::text::int8", query.started_to)]
+        {
+            time.iter().for_each(|time| filter.add(condition, number(*time)));
+        }
+        if let Some((sign, place)) = query.after.as_ref().and_then(|place| Some((beyond(query.order)?, place))) {
+            filter.values.push(number(place.started_at));
+            let started = filter.values.len();
+            let condition = format!("(s.started_at, s.name) {sign} (${started}::text::int8, ?::text)");
+            filter.add(&condition, escape(&place.stream).into_owned());
+        }
         if let Some(words) = &query.words {
             match text::query(words) {
                 Some(wanted) => {
@@ -91,6 +104,15 @@ impl Filter {
         let (before, after) = condition.rsplit_once('?').unwrap_or((condition, ""));
         // Writing to a string does not fail.
         let _written = write!(self.conditions, " AND {before}${}{after}", self.values.len());
+    }
+}
+
+/// Returns the comparison by which a row comes after another in an order by start.
+fn beyond(order: Order) -> Option<&'static str> {
+    match order {
+        Order::NewestStart => Some("<"),
+        Order::OldestStart => Some(">"),
+        Order::OldestEnd => None,
     }
 }
 

@@ -410,7 +410,7 @@ impl Runner {
             tags: summary.tags.clone(),
             body: serde_json::to_string(&summary.row).map_err(unwritable)?.into(),
             // Said once at the beginning and once at the end: an index costs more than a row.
-            words: (self.len == 0 || summary.ended_at.is_some()).then(|| self.run.words().into()),
+            words: (self.len == 0 || summary.ended_at.is_some()).then(|| self.run.words(&self.id).into()),
         })
     }
 

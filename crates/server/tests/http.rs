@@ -23,6 +23,8 @@ mod documents;
 #[cfg(test)]
 mod drain;
 #[cfg(test)]
+mod filters;
+#[cfg(test)]
 mod hooks;
 #[cfg(test)]
 mod made_up;

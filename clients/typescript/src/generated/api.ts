@@ -1536,7 +1536,10 @@ export interface RunRequest {
 /** A page of runs. */
 export interface Runs {
   runs: Run[];
+  /** The number of runs that match; with `model` or `minCost`, of those that match the rest. With `after`, of those that follow it. */
   total: number;
+  /** The `after` of the next page. With `model` or `minCost` a page may have fewer runs than its limit, or none, and yet another after it. Absent when there is no more. */
+  next?: string;
 }
 
 /** An accepted message: its turn has begun, or waits. */

@@ -1,4 +1,4 @@
-//! The words that a run is found by: those of its request, and those of its output.
+//! The words that a run is found by: those of its request, its id, its error and its output.
 
 use crate::requests::template;
 use crate::state::run::Run;
@@ -9,8 +9,9 @@ const WORDS_MAX: usize = 16 * 1024;
 const TASKS_MAX: usize = 32;
 
 impl Run {
-    /// Returns the text that the run is found by.
-    pub fn words(&self) -> String {
+    /// Returns the text that the run with this id is found by. The kind that an id begins with is left out: every
+    /// run would be found by it.
+    pub fn words(&self, id: &str) -> String {
         let mut words = String::new();
         let mut add = |text: &str| {
             let left = WORDS_MAX.saturating_sub(words.len() + 1);
@@ -27,6 +28,10 @@ impl Run {
                     add(&task.description);
                 }
             }
+        }
+        add(id.split_once('-').map_or(id, |(_, rest)| rest));
+        if let Some(error) = self.error() {
+            add(error);
         }
         if let Some(answer) = self.answer() {
             add(answer);

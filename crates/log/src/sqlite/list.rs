@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consort_core::id::Millis;
 use consort_core::owner::Owner;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
@@ -85,7 +86,30 @@ fn filter(query: &Query) -> (String, Vec<Value>) {
         Some(expression) => add(FOUND, &[&expression, query]),
         None => add("0", &[]),
     });
+    for (condition, time) in [("started_at >= ?", query.started_from), ("started_at <= ?", query.started_to)] {
+        time.iter().for_each(|time| {
+            conditions.push(condition);
+            values.push(integer(*time));
+        });
+    }
+    if let Some((condition, place)) = query.after.as_ref().and_then(|place| Some((beyond(query.order)?, place))) {
+        conditions.push(condition);
+        values.extend([integer(place.started_at), Value::Text(place.stream.clone())]);
+    }
     (conditions.join(" AND "), values)
+}
+
+/// Returns the condition that a row comes after another in an order by start.
+fn beyond(order: Order) -> Option<&'static str> {
+    match order {
+        Order::NewestStart => Some("(started_at, name) < (?, ?)"),
+        Order::OldestStart => Some("(started_at, name) > (?, ?)"),
+        Order::OldestEnd => None,
+    }
+}
+
+fn integer(time: Millis) -> Value {
+    Value::Integer(time.try_into().unwrap_or(i64::MAX))
 }
 
 /// Returns the words of a query for the full-text table: quoted, so that none of them is an operator.
@@ -154,6 +178,7 @@ fn number(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Place;
     use crate::sqlite::Options;
 
     /// Returns the way in which SQLite finds the rows of a query.
@@ -175,6 +200,16 @@ mod tests {
         assert!(tagged.contains("PRIMARY KEY (rowid=?)") && !tagged.contains("(kind=?)"), "{tagged}");
         let claimed = plan(&Query { kind, claim: Some("key".to_owned()), ..Query::default() });
         assert!(claimed.contains("PRIMARY KEY (rowid=?)") && !claimed.contains("(kind=?)"), "{claimed}");
+    }
+
+    #[test]
+    fn a_list_that_goes_on_does_not_read_the_rows_before_it() {
+        for (order, sign) in [(Order::NewestStart, '<'), (Order::OldestStart, '>')] {
+            let after = Some(Place { started_at: 1, stream: "run-1".to_owned() });
+            let next = plan(&Query { kind: Some("run".to_owned()), order, after, ..Query::default() });
+            assert!(next.contains(&format!("(kind=? AND (started_at,name){sign}(?,?))")), "{next}");
+            assert!(!next.contains("TEMP B-TREE"), "{next}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod events;
 mod facts;
 mod grants;
 pub(crate) mod hooks;
+mod list;
 mod me;
 mod memory;
 pub(crate) mod metrics;

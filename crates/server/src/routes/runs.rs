@@ -6,18 +6,19 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use consort_core::choice::{AnyCase, Choice};
+use consort_core::choice::Choice;
 use consort_core::damaged::DamagedRun;
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
 use consort_core::status::Status;
 use consort_core::view::{self, RunDetail, StoredRow};
-use consort_log::{self as log, Query, Row};
+use consort_log::{self as log, Row};
 use consort_runtime::engine::{self, Engine, Removal};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::list::{Found, Listed, RunsQuery, Wanted};
 use super::steer::{Steered, Steering};
 use crate::access::{Caller, Scope};
 use crate::endpoint::{Endpoint, Tag, Whose, delete, get};
@@ -48,41 +49,6 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// The runs that are wanted.
-#[derive(JsonSchema)]
-struct RunsQuery {
-    /// The status of the runs.
-    #[schemars(with = "Option<AnyCase<Status>>")]
-    status: Option<Status>,
-    /// `key:value`, or `key` with any value; all given ones must match.
-    #[schemars(with = "Option<Vec<String>>")]
-    tag: Vec<(String, Option<String>)>,
-    /// The runs of this ensemble, or work for others; the first when absent.
-    #[schemars(with = "Option<AnyCase<Listed>>")]
-    kind: Listed,
-}
-
-/// The kinds of runs that are listed and read.
-#[derive(Clone, Copy, Default)]
-enum Listed {
-    #[default]
-    Run,
-    Peer,
-}
-
-impl Choice for Listed {
-    const WORDS: &'static [(&'static str, Listed)] = &[("run", Listed::Run), ("peer", Listed::Peer)];
-}
-
-impl Listed {
-    fn kind(self) -> Kind {
-        match self {
-            Listed::Run => Kind::Run,
-            Listed::Peer => Kind::Peer,
-        }
-    }
-}
-
 /// Returns the engine restricted to the kind of run that an id stands for: work for other ensembles is no run of this
 /// server's own, but those who see it read it and decide its reviews here.
 pub(super) fn reached(runs: &Engine, run: &str) -> Engine {
@@ -95,7 +61,13 @@ pub(super) fn reached(runs: &Engine, run: &str) -> Engine {
 pub(crate) struct Runs {
     #[schemars(with = "Vec<view::Row<'_>>")]
     runs: Vec<StoredRow>,
+    /// The number of runs that match; with `model` or `minCost`, of those that match the rest. With `after`, of those
+    /// that follow it.
     total: usize,
+    /// The `after` of the next page. With `model` or `minCost` a page may have fewer runs than its limit, or none,
+    /// and yet another after it. Absent when there is no more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 async fn list(Extension(runs): Extension<Engine>, pairs: Pairs) -> Result<Json<Runs>, Problem> {
@@ -104,18 +76,17 @@ async fn list(Extension(runs): Extension<Engine>, pairs: Pairs) -> Result<Json<R
 
 /// Returns the runs that match.
 pub(crate) async fn listed(runs: &Engine, pairs: &Pairs) -> Result<Runs, Problem> {
-    let (kind, query) = query(pairs)?;
-    let runs = &runs.only(kind);
-    let page = runs.list(query).await?;
-    let unended: Vec<&str> =
-        page.rows.iter().filter(|(_, row)| row.ended_at.is_none()).map(|(run, _)| &**run).collect();
+    let wanted = Wanted::read(pairs)?;
+    let runs = &runs.only(wanted.kind());
+    let Found { rows, total, next } = wanted.find(runs).await?;
+    let unended: Vec<&str> = rows.iter().filter(|(_, row)| row.ended_at.is_none()).map(|(run, _)| &**run).collect();
     let places: HashMap<&str, usize> = unended
         .iter()
         .zip(runs.queue_places(&unended).await?)
         .filter_map(|(run, place)| Some((*run, place?)))
         .collect();
-    let listed = page.rows.iter().map(|(run, row)| listed_run(runs, run, row, places.get(&**run).copied()));
-    Ok(Runs { runs: listed.collect(), total: page.total })
+    let listed = rows.iter().map(|(run, row)| listed_run(runs, run, row, places.get(&**run).copied()));
+    Ok(Runs { runs: listed.collect(), total, next })
 }
 
 /// Returns the list entry of a run; one that cannot be read is marked.
@@ -145,44 +116,6 @@ fn damaged<'a>(run: &'a str, row: &'a Row, reason: &'a str) -> DamagedRun<'a> {
     // What is damaged may be the word itself.
     let status = Status::parse(status).unwrap_or(Status::Failed).word();
     DamagedRun { run, row: body, status, started_at: *started_at, tags, owner: owner.as_str(), reason }
-}
-
-fn query(pairs: &Pairs) -> Result<(Kind, Query), Problem> {
-    let RunsQuery { status, tag, kind } = RunsQuery::read(pairs)?;
-    let Page { offset, limit } = pairs.page()?;
-    let status = status.map(|status| status.word().to_owned());
-    let kind = kind.kind();
-    Ok((kind, Query { kind: Some(kind.word().to_owned()), status, tags: tag, offset, limit, ..Query::default() }))
-}
-
-impl RunsQuery {
-    fn read(pairs: &Pairs) -> Result<RunsQuery, Problem> {
-        let status = pairs.first("status").map(status).transpose()?;
-        let tag: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
-        let kind = pairs.first("kind").map(kind).transpose()?.unwrap_or_default();
-        Ok(RunsQuery { status, tag: tag?, kind })
-    }
-}
-
-/// Parses `key:value`, or a `key` that matches any value.
-fn tag(said: &str) -> Result<(String, Option<String>), Problem> {
-    let (key, value) = said.split_once(':').map_or((said, None), |(key, value)| (key, Some(value.to_owned())));
-    match key {
-        "" => Err(Problem::bad_request(format!("`tag` must be `key:value` or `key`, not '{said}'"))),
-        key => Ok((key.to_owned(), value)),
-    }
-}
-
-fn status(said: &str) -> Result<Status, Problem> {
-    let known = Status::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said));
-    known.map(|(_, status)| *status).ok_or_else(|| Problem::bad_request(format!("Unknown status: {said}")))
-}
-
-fn kind(said: &str) -> Result<Listed, Problem> {
-    let known = Listed::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said));
-    known
-        .map(|(_, kind)| *kind)
-        .ok_or_else(|| Problem::bad_request(format!("`kind` must be run or peer, not '{said}'")))
 }
 
 async fn detail(Extension(runs): Extension<Engine>, Path(run): Path<String>) -> Result<Json<Value>, Problem> {

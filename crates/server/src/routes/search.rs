@@ -22,7 +22,7 @@ use crate::problem::{Code, Problem};
 use crate::query::Pairs;
 
 /// The maximum number of characters of a query.
-const QUERY_MAX: usize = 200;
+pub(super) const QUERY_MAX: usize = 200;
 /// The default number of results.
 const RESULTS: usize = 20;
 /// The maximum number of results.

@@ -105,6 +105,13 @@ class Api:
         status: str | None = None,
         tag: list[str] | None = None,
         kind: str | None = None,
+        q: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+        model: str | None = None,
+        min_cost: float | None = None,
+        order: str | None = None,
+        after: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
     ) -> Runs:
@@ -112,7 +119,7 @@ class Api:
         answer: Runs = self._send(
             "GET",
             "/api/runs",
-            query={"status": status, "tag": tag, "kind": kind, "limit": limit, "offset": offset},
+            query={"status": status, "tag": tag, "kind": kind, "q": q, "from": from_, "to": to, "model": model, "minCost": min_cost, "order": order, "after": after, "limit": limit, "offset": offset},
         )
         return answer
 

@@ -36,6 +36,17 @@ impl StoredRow {
         self.0.entry("owner").or_insert_with(|| owner.as_str().into());
     }
 
+    /// Returns the model that tasks without one of their own ask; rows of earlier versions have none.
+    pub fn model(&self) -> Option<&str> {
+        self.0.get("model")?.as_str()
+    }
+
+    /// Returns the cost in dollars, where it is known.
+    pub fn cost_usd(&self) -> Option<f64> {
+        let cost = self.0.get("costEstimate")?;
+        Some(cost.get("inputCost")?.as_f64()? + cost.get("outputCost")?.as_f64()?)
+    }
+
     /// Puts the fields of `known` over these.
     pub(crate) fn extend(&mut self, known: StoredRow) {
         self.0.extend(known.0);
