@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { barriers } from './axe';
 import { enter, open } from './browser';
-import { browser, server, withServer } from './setting';
+import { browser, model, server, withServer } from './setting';
 
 let finished: string;
 
@@ -110,6 +110,94 @@ describe('runs in a list', () => {
     await expect.poll(() => page.getByText('Doomed').count()).toBe(0);
     for (const id of doomed) await expect(server.call('GET', `/api/runs/${id}`)).rejects.toThrow('404');
     await page.getByRole('link', { name: 'Draft a headline' }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+});
+
+describe('selected runs', () => {
+  const task = (description: string): object => ({ tasks: [{ name: 'x', description }] });
+
+  it('are cancelled together, after a list of them, and others are left as they are', async () => {
+    const stopped = await Promise.all(
+      ['First', 'Second'].map((name) => server.submit(task(`[hold] ${name} to be stopped`))),
+    );
+    const ended = await server.finish(task('Over, not to be stopped'));
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs?text=stopped`);
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(3);
+    await page.getByRole('checkbox', { name: 'Select all runs of this page' }).check();
+    await page.getByText('3 selected').waitFor();
+    await page.getByRole('button', { name: 'Cancel 2…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel 2 runs?' });
+    await dialog.getByRole('listitem').filter({ hasText: 'First to be stopped' }).waitFor();
+    await dialog.getByRole('listitem').filter({ hasText: 'Second to be stopped' }).waitFor();
+    await expect.poll(() => dialog.getByRole('listitem').count()).toBe(2);
+    await dialog.getByText('One of the selected runs is left as it is.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Back' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    for (const id of stopped)
+      expect(await server.call('GET', `/api/runs/${id}`)).toMatchObject({ cancelRequested: false });
+    await page.getByRole('button', { name: 'Cancel 2…' }).click();
+    await dialog.getByRole('button', { name: 'Cancel 2', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const stopping = page.locator('tbody').getByText('Stopping', { exact: true });
+    await expect.poll(() => stopping.count()).toBe(2);
+    for (const id of stopped)
+      expect(await server.call('GET', `/api/runs/${id}`)).toMatchObject({ cancelRequested: true });
+    expect(await server.call('GET', `/api/runs/${ended}`)).toMatchObject({ status: 'COMPLETED' });
+    model.release('to be stopped');
+    await expect.poll(() => stopping.count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('are retried together, those that failed alone', async () => {
+    const failed = await Promise.all(
+      ['First', 'Second'].map((name) => server.finish(task(`[fail 99] ${name} to be repeated`))),
+    );
+    await server.finish(task('Done, not to be repeated'));
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs?text=repeated`);
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(3);
+    await page.getByRole('checkbox', { name: 'Select all runs of this page' }).check();
+    await page.getByRole('button', { name: 'Retry 2…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Retry 2 runs?' });
+    await expect.poll(() => dialog.getByRole('listitem').count()).toBe(2);
+    expect(await barriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Retry 2', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(5);
+    const { runs } = (await server.call('GET', '/api/runs?q=repeated')) as { runs: { retryOf?: string }[] };
+    expect(runs.flatMap(({ retryOf }) => retryOf ?? []).toSorted()).toEqual(failed.toSorted());
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it('are found by words, model and cost however many began since', async () => {
+    const { page, context, complaints } = await open(browser);
+    const asked: URLSearchParams[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === '/api/runs') asked.push(searchParams);
+    });
+    // One run for a page, so that a handful of runs are many pages.
+    await page.route('**/api/runs?*', (route) => {
+      const url = new URL(route.request().url());
+      if (url.searchParams.get('limit') === '500') url.searchParams.set('limit', '1');
+      return route.continue({ url: url.href });
+    });
+    await page.goto(`${server.url}/runs?text=honey&model=swift&cost=0.0000001`);
+    await page.locator('tbody tr').filter({ hasText: 'children · honey' }).waitFor();
+    expect(asked.some((query) => query.get('q') === 'honey' && query.get('minCost') === '0.0000001')).toBe(true);
+    await page.goto(`${server.url}/runs?sort=title`);
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(10);
+    await page.getByText('There are older runs that were not looked at.').waitFor();
+    await page.getByText('10 runs so far').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Look at more' }).click();
+    await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(10);
     expect(complaints).toEqual([]);
     await context.close();
   });

@@ -66,6 +66,36 @@ describe('a network of two servers', () => {
     await Promise.all([far.stop(), near.stop()]);
   });
 
+  it('shows the work that others asked for, which is looked at here and steered there', async () => {
+    const far = await Consort.start(kitchen());
+    const near = await Consort.start(room(far.url));
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${far.url}/runs?kind=peer`);
+    await page.getByText('No work for other ensembles yet').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.goto(`${near.url}/network`);
+    await page.getByText('1 ensemble linked', { exact: true }).waitFor();
+    await near.call('POST', '/api/tools/kitchen.prepare-meal/invoke', { input: 'a soup of leeks' });
+
+    await page.goto(`${far.url}/network`);
+    await page.getByRole('link', { name: 'Work for others' }).click();
+    const row = page.locator('tbody tr');
+    await expect.poll(() => row.innerText()).toContain('a soup of leeks');
+    await expect.poll(() => page.getByRole('checkbox').count()).toBe(0);
+    expect(await barriers(page)).toEqual([]);
+    await row.getByRole('link').first().click();
+    await page.getByRole('heading', { name: /a soup of leeks/, level: 1 }).waitFor();
+    await page.getByText('Its task is done').waitFor();
+    await expect.poll(() => page.getByRole('button', { name: 'More about this run' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Work for others' }).click();
+    await page.getByRole('combobox', { name: 'Whose work' }).click();
+    await page.getByRole('option', { name: 'Own runs' }).click();
+    await page.getByText('No runs yet').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+    await Promise.all([far.stop(), near.stop()]);
+  });
+
   it('is asked about only while somebody can see it', async () => {
     const server = await Consort.start();
     const { page, context } = await open(browser);

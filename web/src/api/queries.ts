@@ -3,7 +3,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get } from './client';
 import { feedIsLive } from './feed';
-import type { Answer, Capabilities, Network, RunDetail } from './types';
+import type { Answer, Capabilities, Network, RunDetail, RunRow } from './types';
 
 const ACTIVE_MS = 2_000;
 const QUIET_MS = 10_000;
@@ -20,6 +20,37 @@ export function useRuns(query: string, isWanted = true) {
       state.data?.runs.some(({ durationMs }) => durationMs === null) ? pace(ACTIVE_MS) : QUIET_MS,
     placeholderData: keepPreviousData,
   });
+}
+
+/** All runs of a query, page by page, as far as this many requests reach. */
+export function useAllRuns(query: string, requests: number, isWanted: boolean) {
+  return useQuery({
+    enabled: isWanted,
+    queryKey: ['runs', 'all', query, requests],
+    queryFn: ({ signal }) => allRuns(query, requests, signal),
+    // A long list takes the server longer than a page of it.
+    refetchInterval: ({ state }) => (state.data?.asked ?? 1) * QUIET_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+interface AllRuns {
+  runs: RunRow[];
+  /** The requests it took. */
+  asked: number;
+  /** Whether there may be more. */
+  isCut: boolean;
+}
+
+async function allRuns(query: string, requests: number, signal: AbortSignal): Promise<AllRuns> {
+  const runs: RunRow[] = [];
+  let after = '';
+  for (let asked = 1; ; asked += 1) {
+    const page = await get<Answer<'GET /api/runs'>>(`/api/runs?${query}${after}`, signal);
+    runs.push(...page.runs);
+    if (page.next === undefined || asked >= requests) return { runs, asked, isCut: page.next !== undefined };
+    after = `&after=${encodeURIComponent(page.next)}`;
+  }
 }
 
 /** The server's own fold of a run, while it is active. */

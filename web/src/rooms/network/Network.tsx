@@ -1,5 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
+import { Link } from 'react-router';
 import { useNetwork } from '../../api/queries';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
@@ -21,6 +22,9 @@ export default function Network() {
       <header className={css.top}>
         <h1>{t('Network')}</h1>
         {data ? <span role="status">{summary(ensembles(data))}</span> : null}
+        <Link className={css.work ?? ''} to="/runs?kind=peer">
+          {t('Work for others')}
+        </Link>
       </header>
       {error ? (
         <div className={css.note}>

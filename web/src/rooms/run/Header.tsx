@@ -5,7 +5,7 @@ import { runActivity } from '../../run/activity';
 import type { RunState } from '../../run/state';
 import { useStore } from '../../store/store';
 import { count, money, printed, shortId, tagText } from '../../ui/format';
-import { runName } from '../../ui/runName';
+import { isForPeers, runName } from '../../ui/runName';
 import { shownStatus, StatusPill } from '../../ui/Status';
 import { Ago, Duration } from '../../ui/Time';
 import { Controls } from './Controls';
@@ -20,7 +20,11 @@ export function Header({ run, detail, isReplayed }: { run: RunState; detail: Run
     <header className={css.head} style={{ borderBottom: 0 }}>
       <div className={css.top}>
         <div className={css.crumbs}>
-          <Link to="/runs">{t('Runs')}</Link>
+          {isForPeers(run.runId) ? (
+            <Link to="/runs?kind=peer">{t('Work for others')}</Link>
+          ) : (
+            <Link to="/runs">{t('Runs')}</Link>
+          )}
           <span aria-hidden>/</span>
           <h1 className={css.title} title={detail.title}>
             {runName(detail)}
@@ -42,7 +46,8 @@ export function Header({ run, detail, isReplayed }: { run: RunState; detail: Run
             </span>
           ))}
         </div>
-        {isReplayed ? <span className={css.stale}>{t('As it was')}</span> : <Controls run={run} detail={detail} />}
+        {isReplayed ? <span className={css.stale}>{t('As it was')}</span> : null}
+        {isReplayed || isForPeers(run.runId) ? null : <Controls run={run} detail={detail} />}
       </div>
       <NowLine run={run} detail={detail} isReplayed={isReplayed} />
       <Inputs inputs={detail.inputs} />

@@ -9,6 +9,7 @@ import { type Activity, runActivity } from '../../run/activity';
 import type { RunState } from '../../run/state';
 import { ActButton } from '../../ui/Act';
 import { ReviewButton } from '../../ui/ReviewButton';
+import { isForPeers } from '../../ui/runName';
 import { Countdown, Duration } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import { SwitchModel } from './Dialogs';
@@ -54,9 +55,13 @@ export function NowLine({ run, detail, isReplayed }: NowLineProps) {
 function Actions({ run, detail, activity }: { run: RunState; detail: RunDetail; activity: Activity }) {
   const { reviewId, model } = activity;
   const isQuestion = reviewId !== undefined && run.reviews.get(reviewId)?.timing === 'DURING_EXECUTION';
+  const decide = reviewId ? (
+    <ReviewButton id={reviewId} isQuestion={isQuestion} size="compact-sm" variant="light" />
+  ) : null;
+  if (isForPeers(run.runId)) return decide;
   return (
     <>
-      {reviewId ? <ReviewButton id={reviewId} isQuestion={isQuestion} size="compact-sm" variant="light" /> : null}
+      {decide}
       {model === undefined || run.endedAt ? null : (
         <>
           <Switch run={run} />

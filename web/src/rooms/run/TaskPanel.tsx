@@ -16,6 +16,7 @@ import { TaskDuration } from '../../ui/TaskDuration';
 import panel from '../../ui/Panel.module.css';
 import { Inject } from './Dialogs';
 import { BranchFacts, Instances } from './Instances';
+import { isForPeers } from '../../ui/runName';
 import css from './TaskPanel.module.css';
 import { t } from '../../words/t';
 
@@ -44,7 +45,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         >
           {t('Conversation')}
         </Button>
-        {isOver(task.status) || run.endedAt ? null : (
+        {isOver(task.status) || run.endedAt || isForPeers(run.runId) ? null : (
           <ActButton
             needs="run"
             size="xs"

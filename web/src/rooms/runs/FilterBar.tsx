@@ -17,6 +17,11 @@ const STATUSES = [
   { value: 'CANCELLED', label: t('Cancelled') },
 ];
 
+const KINDS = [
+  { value: '', label: t('Own runs') },
+  { value: 'peer', label: t('Work for others') },
+];
+
 const SORT_WORDS: Record<Sort, string> = {
   newest: t('Newest first'),
   oldest: t('Oldest first'),
@@ -41,10 +46,19 @@ export function FilterBar({ filters, change, counted }: FilterBarProps) {
         className={css.textFilter}
         size="xs"
         aria-label={t('Words in a run')}
-        placeholder={t('Words in a title or an output')}
+        placeholder={t('Words in inputs or outputs')}
         leftSection={<IconSearch size={14} />}
         value={filters.text}
         onChange={(event) => change({ text: event.currentTarget.value })}
+      />
+      <Select
+        aria-label={t('Whose work')}
+        size="xs"
+        w={132}
+        data={KINDS}
+        value={filters.kind}
+        allowDeselect={false}
+        onChange={(kind) => change({ kind: kind ?? '' })}
       />
       <Select
         aria-label={t('Status')}

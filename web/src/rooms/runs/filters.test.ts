@@ -37,10 +37,31 @@ describe('the filters of the list', () => {
     expect(writeFilters({ tags: [], status: '', page: 1 })).toEqual({ tag: [], status: undefined, page: undefined });
   });
 
-  it('ask the server for the newest where the choice is made here', () => {
-    expect(toQuery({ ...NO_FILTERS, status: 'WAITING', page: 2 })).toBe('status=RUNNING&limit=500&offset=0');
-    expect(toQuery({ ...NO_FILTERS, sort: 'cost' })).toBe('limit=500&offset=0');
+  it('ask the server for all that is left where the choice is made here', () => {
+    expect(toQuery({ ...NO_FILTERS, status: 'WAITING', page: 2 })).toBe('status=RUNNING&limit=500');
+    expect(toQuery({ ...NO_FILTERS, sort: 'cost' })).toBe('limit=500');
+    expect(toQuery({ ...NO_FILTERS, model: 'swift', cost: '0.5' })).toBe('model=swift&minCost=0.5&limit=500');
     expect(isFiltered({ ...NO_FILTERS, sort: 'cost', page: 4 })).toBe(false);
+  });
+
+  it('leave words, whole days of the person who looks, work for peers and the order by start to the server', () => {
+    const query = new URLSearchParams(
+      toQuery({
+        ...NO_FILTERS,
+        kind: 'peer',
+        text: ' dance bees ',
+        from: '2026-01-01',
+        to: '2026-01-01',
+        sort: 'oldest',
+      }),
+    );
+    expect(query.get('q')).toBe('dance bees');
+    expect(query.get('kind')).toBe('peer');
+    expect(query.get('order')).toBe('oldest');
+    const day = Date.parse(query.get('to') ?? '') - Date.parse(query.get('from') ?? '');
+    expect(day).toBe(24 * 60 * 60 * 1_000 - 1);
+    expect(query.get('limit')).toBe('50');
+    expect(toQuery({ ...NO_FILTERS, from: 'soon' })).toBe('limit=50&offset=0');
   });
 
   it('tell waiting and paused runs from others', () => {
@@ -52,17 +73,6 @@ describe('the filters of the list', () => {
     expect(ids({ status: 'WAITING' }, ...runs)).toEqual(['waits']);
     expect(ids({ status: 'PAUSED' }, ...runs)).toEqual(['rests']);
     expect(ids({ status: 'RUNNING' }, ...runs)).toEqual(['works']);
-  });
-
-  it('find words, days, models and costs', () => {
-    const bees = row('bees', { title: 'About bees', outputPreview: 'They dance', model: 'deep' });
-    const wasps = row('wasps', { title: 'About wasps', costEstimate: { inputCost: 0.4, outputCost: 0.2 } });
-    const old = row('old', { startedAt: '2026-01-01T12:00:00Z' });
-    expect(ids({ text: 'DANCE bees' }, bees, wasps, old)).toEqual(['bees']);
-    expect(ids({ model: 'deep' }, bees, wasps, old)).toEqual(['bees']);
-    expect(ids({ cost: '0.5' }, bees, wasps, old)).toEqual(['wasps']);
-    expect(ids({ to: '2026-01-01' }, bees, wasps, old)).toEqual(['old']);
-    expect(ids({ from: '2026-03-05' }, bees, wasps, old).toSorted()).toEqual(['bees', 'wasps']);
   });
 
   it('sort by what is asked for', () => {

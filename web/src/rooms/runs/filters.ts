@@ -1,22 +1,24 @@
-// The filters of the list of runs are in the address, so that a list can be shared. The server filters by status and tag;
-// whatever else is wanted is chosen here, among the newest runs.
+// The filters of the list of runs are in the address, so that a list can be shared. The server filters, and orders by
+// start; whether a run waits or is paused, and any other order, are seen to here, among all runs that the server lists.
 
 import type { RunRow } from '../../api/types';
 import { shownStatus } from '../../ui/Status';
 import { changedSearch, type ParamChange } from '../../ui/useParamsInAddress';
 
 export const PAGE_SIZE = 50;
-/** Runs looked through here where the server cannot filter or sort. */
-export const LOOKED_THROUGH = 500;
+/** Runs asked for at once where they are chosen or sorted here. */
+const CHUNK_SIZE = 500;
 
 export const SORTS = ['newest', 'oldest', 'longest', 'tokens', 'cost', 'title'] as const;
 export type Sort = (typeof SORTS)[number];
 
 export interface Filters {
+  /** `peer` for the work for other ensembles, and nothing for the runs of this one. */
+  kind: string;
   /** One of the server's, or `WAITING` or `PAUSED`, which are not `RUNNING` here. */
   status: string;
   tags: string[];
-  /** Words in its title, output, ensemble, error or id. */
+  /** Words in its inputs, tasks, output, error or id. */
   text: string;
   model: string;
   /** Days, as `2026-01-31`. */
@@ -29,6 +31,7 @@ export interface Filters {
 }
 
 export const NO_FILTERS: Filters = {
+  kind: '',
   status: '',
   tags: [],
   text: '',
@@ -40,7 +43,7 @@ export const NO_FILTERS: Filters = {
   page: 1,
 };
 
-const TEXTS = ['status', 'text', 'model', 'from', 'to', 'cost'] as const;
+const TEXTS = ['kind', 'status', 'text', 'model', 'from', 'to', 'cost'] as const;
 /** For the server all of these run. */
 const OWN_STATUSES = new Set(['RUNNING', 'WAITING', 'PAUSED']);
 
@@ -73,46 +76,53 @@ export const searchOf = (filters: Filters): string => changedSearch('', writeFil
 
 export const isFiltered = (filters: Filters): boolean => searchOf({ ...filters, page: 1, sort: 'newest' }) !== '';
 
-/** Whether the runs are chosen, sorted and paged here. */
-export function isLocal({ status, text, model, from, to, cost, sort }: Filters): boolean {
-  return OWN_STATUSES.has(status) || [text, model, from, to, cost].some(Boolean) || sort !== 'newest';
+/** Whether all runs that the server lists are wanted, to be chosen, sorted and paged here. */
+export function wantsAll({ status, model, cost, sort }: Filters): boolean {
+  return OWN_STATUSES.has(status) || [model, cost].some(Boolean) || !isByStart(sort);
 }
+
+const isByStart = (sort: Sort): boolean => sort === 'newest' || sort === 'oldest';
 
 /** The server's part of the filters as its query. */
 export function toQuery(filters: Filters): string {
-  const { status, tags, page } = filters;
+  const { kind, status, tags, text, model, from, to, cost, sort, page } = filters;
   const params = new URLSearchParams();
-  if (status) params.set('status', OWN_STATUSES.has(status) ? 'RUNNING' : status);
+  const set = (name: string, value: string | undefined): void => {
+    if (value) params.set(name, value);
+  };
+  set('kind', kind);
+  set('status', OWN_STATUSES.has(status) ? 'RUNNING' : status);
   for (const tag of tags) params.append('tag', tag);
-  const size = isLocal(filters) ? LOOKED_THROUGH : PAGE_SIZE;
-  params.set('limit', String(size));
-  params.set('offset', String(isLocal(filters) ? 0 : (page - 1) * size));
+  set('q', text.trim());
+  set('model', model);
+  // The days of the person who looks, both ends included.
+  set('from', timeOf(`${from}T00:00:00`));
+  set('to', timeOf(`${to}T23:59:59.999`));
+  set('minCost', cost);
+  set('order', sort === 'oldest' ? sort : undefined);
+  if (wantsAll(filters)) params.set('limit', String(CHUNK_SIZE));
+  else {
+    params.set('limit', String(PAGE_SIZE));
+    params.set('offset', String((page - 1) * PAGE_SIZE));
+  }
   return params.toString();
+}
+
+function timeOf(local: string): string | undefined {
+  const time = new Date(local);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
 export const costOf = ({ costEstimate: cost }: RunRow): number | undefined =>
   cost ? cost.inputCost + cost.outputCost : undefined;
 
 /** The rest of the filters, for runs the server has listed. */
-export function chosen(runs: readonly RunRow[], filters: Filters, now: number): RunRow[] {
-  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
-  // The days of the person who looks, both ends included.
-  const from = filters.from ? Date.parse(`${filters.from}T00:00:00`) : -Infinity;
-  const to = filters.to ? Date.parse(`${filters.to}T23:59:59.999`) : Infinity;
-  const isWanted = (run: RunRow): boolean => {
-    const at = Date.parse(run.startedAt);
-    const { title = '', outputPreview = '', ensemble, error = '', runId } = run;
-    const text = `${title} ${outputPreview} ${ensemble} ${error} ${runId}`.toLowerCase();
-    return (
-      (!OWN_STATUSES.has(filters.status) || workOf(run) === filters.status) &&
-      words.every((word) => text.includes(word)) &&
-      (!filters.model || run.model === filters.model) &&
-      at >= from &&
-      at <= to &&
-      (!filters.cost || (costOf(run) ?? -1) >= Number(filters.cost))
-    );
-  };
-  return sorted(runs.filter(isWanted), filters.sort, now);
+export function chosen(runs: readonly RunRow[], { status, sort }: Filters, now: number): RunRow[] {
+  return sorted(
+    runs.filter((run) => !OWN_STATUSES.has(status) || workOf(run) === status),
+    sort,
+    now,
+  );
 }
 
 /** How a run that is not over stands; one that is about to stop still runs. */

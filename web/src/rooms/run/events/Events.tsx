@@ -13,6 +13,7 @@ import { ActIcon } from '../../../ui/Act';
 import { duration } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
 import { ProblemNote } from '../../../ui/Note';
+import { isForPeers } from '../../../ui/runName';
 import { changedSearch, useParamsInAddress } from '../../../ui/useParamsInAddress';
 import { RepeatDialog } from '../RepeatDialog';
 import type { TabProps } from '../Run';
@@ -144,11 +145,13 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
         <h2>
           #{seq} {frame?.type}
         </h2>
-        <Tooltip label={t('A new run with everything before this event')}>
-          <ActIcon needs="run" variant="default" aria-label={t('Fork before this event')} onClick={fork.open}>
-            <IconGitFork size={15} />
-          </ActIcon>
-        </Tooltip>
+        {isForPeers(runId) ? null : (
+          <Tooltip label={t('A new run with everything before this event')}>
+            <ActIcon needs="run" variant="default" aria-label={t('Fork before this event')} onClick={fork.open}>
+              <IconGitFork size={15} />
+            </ActIcon>
+          </Tooltip>
+        )}
         <CopyButton value={location.href}>
           {({ copied, copy }) => (
             <Tooltip label={copied ? t('Copied') : t('Copy the link to this event')}>
