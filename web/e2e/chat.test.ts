@@ -118,7 +118,7 @@ describe('a conversation', () => {
     await question.getByRole('button', { name: 'Allow it with these' }).click();
     await question.getByText(/changed arguments cannot be used/).waitFor();
     await field.fill('{"jars": ');
-    await question.getByText('This is no JSON object').waitFor();
+    await question.getByText('This is not a JSON object').waitFor();
     expect(await barriers(page)).toEqual([]);
     await field.fill('{"jars": 1}');
     await field.press('Control+Enter');

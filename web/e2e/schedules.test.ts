@@ -84,7 +84,7 @@ describe('schedules', () => {
     await dialog.getByLabel('Name').fill('tea-time');
     await dialog.getByLabel('Pattern').fill('0 0 17 * * *');
     await dialog.getByLabel('Inputs').fill('{"audience": ');
-    await dialog.getByText('This is no JSON object').waitFor();
+    await dialog.getByText('This is not a JSON object').waitFor();
     expect(await dialog.getByRole('button', { name: 'Make the schedule' }).isDisabled()).toBe(true);
     await dialog.getByLabel('Inputs').fill('{"audience": "guests"}');
     await dialog.getByRole('button', { name: 'Make the schedule' }).click();

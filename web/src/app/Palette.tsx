@@ -140,18 +140,18 @@ function useActions(): Entry[] {
   const other = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
   return [
     ...RAIL.map(({ to, name }): Entry => ({ id: to, group: 'Go to', title: name, act: to })),
-    { id: 'run', group: 'Do', title: t('Start a run'), act: '/runs/new' },
-    { id: 'chat', group: 'Do', title: t('Begin a conversation'), act: '/chat/new' },
-    { id: 'workflow', group: 'Do', title: t('Draw a workflow'), act: '/workflows/new' },
-    { id: 'compare', group: 'Do', title: t('Compare two runs'), act: '/compare' },
+    { id: 'run', group: 'Actions', title: t('Start a run'), act: '/runs/new' },
+    { id: 'chat', group: 'Actions', title: t('Begin a conversation'), act: '/chat/new' },
+    { id: 'workflow', group: 'Actions', title: t('Draw a workflow'), act: '/workflows/new' },
+    { id: 'compare', group: 'Actions', title: t('Compare two runs'), act: '/compare' },
     {
       id: 'colours',
-      group: 'Do',
+      group: 'Actions',
       title: other === 'dark' ? t('Switch to dark colours') : t('Switch to light colours'),
       act: () => setColorScheme(other),
     },
     ...(key.current() === null
       ? []
-      : [{ id: 'out', group: 'Do' as const, title: t('Sign out, in all tabs'), act: () => key.signOut() }]),
+      : [{ id: 'out', group: 'Actions' as const, title: t('Sign out, in all tabs'), act: () => key.signOut() }]),
   ];
 }

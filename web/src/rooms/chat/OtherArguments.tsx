@@ -30,7 +30,7 @@ export function OtherArguments({ approval, back }: { approval: Approval; back: (
         description={t('As JSON. The model is told what you changed.')}
         autoFocus
         value={text}
-        error={isObject ? undefined : t('This is no JSON object')}
+        error={isObject ? undefined : t('This is not a JSON object')}
         set={setText}
         onKeyDown={typed}
       />

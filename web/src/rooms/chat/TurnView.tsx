@@ -73,7 +73,7 @@ function Items({ items, asked }: { items: Item[]; asked: ReadonlySet<string> }) 
           <div key={item.id}>
             {item.hasGap && item.isStreaming ? (
               <p className={css.gap}>
-                {t('Its first words were said before this page listened; the whole comes at its end.')}
+                {t('Its first words came before this page was open; the whole answer shows when it is complete.')}
               </p>
             ) : null}
             {item.isStreaming ? <Growing text={item.text} /> : <Markdown text={item.text} />}

@@ -33,7 +33,7 @@ const MODES: { mode: CancelMode; title: string; means: string }[] = [
     title: t('After the model calls under way'),
     means: t('Their answers are kept, no more tools run'),
   },
-  { mode: 'now', title: t('At once'), means: t('Streams are dropped and tools stopped') },
+  { mode: 'now', title: t('At once'), means: t('Answers are broken off and tools are stopped') },
 ];
 
 /** The actions on a run. */

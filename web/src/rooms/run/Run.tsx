@@ -155,7 +155,7 @@ function Refused({ problem, runId }: { problem: Problem; runId: string }) {
     <Empty icon={IconGhost} title={t('There is no such run')}>
       <p>
         <Said
-          of="{code} was never here, or has been deleted or aged out. {link}"
+          of="{code} was never here, or was deleted since, by a person or because it was old. {link}"
           code={<code>{runId}</code>}
           link={<Link to="/runs">{t('All runs')}</Link>}
         />

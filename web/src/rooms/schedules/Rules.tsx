@@ -25,9 +25,9 @@ export function Rules({ draft, set }: PartProps) {
             <Select
               label={t('Missed while no server was there')}
               data={[
-                { value: 'none', label: t('Make up for none') },
-                { value: 'one', label: t('Make up for the last') },
-                { value: 'all', label: t('Make up for all') },
+                { value: 'none', label: t('Run none of them') },
+                { value: 'one', label: t('Run the last one') },
+                { value: 'all', label: t('Run all of them') },
               ]}
               value={draft.catchUp}
               allowDeselect={false}

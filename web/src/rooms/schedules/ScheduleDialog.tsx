@@ -152,7 +152,7 @@ function Work({ draft, set }: PartProps) {
         description={t('As JSON; it may stay empty')}
         placeholder={'{"topic": "bees"}'}
         value={draft.inputs}
-        error={inputsOf(draft.inputs) === undefined ? t('This is no JSON object') : undefined}
+        error={inputsOf(draft.inputs) === undefined ? t('This is not a JSON object') : undefined}
         set={(inputs) => set({ inputs })}
       />
     </>

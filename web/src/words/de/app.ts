@@ -13,7 +13,7 @@ export const APP = {
   'Connecting…': 'Verbindung wird aufgebaut …',
   Consort: 'Consort',
   'Consort, overview': 'Consort, Übersicht',
-  Do: 'Tun',
+  Actions: 'Aktionen',
   '{ensemble} · version {version}': '{ensemble} · Version {version}',
   Found: 'Gefunden',
   'Go to': 'Gehe zu',

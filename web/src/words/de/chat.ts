@@ -54,8 +54,8 @@ export const CHAT = {
     'Wird es in diesem Chat erlaubt, gilt das für {code} an {code2}.',
   it: 'es',
   'It is asked each time.': 'Es wird jedes Mal gefragt.',
-  'Its first words were said before this page listened; the whole comes at its end.':
-    'Die ersten Wörter fielen, bevor diese Seite zuhörte; das Ganze kommt am Ende.',
+  'Its first words came before this page was open; the whole answer shows when it is complete.':
+    'Die ersten Wörter kamen, bevor diese Seite offen war; die ganze Antwort erscheint, wenn sie vollständig ist.',
   'its model did not say what it used': 'das Modell sagte nicht, was es verbrauchte',
   'Jump to latest': 'Zum Neuesten springen',
   'Looked at the canvas': 'Sah die Zeichenfläche an',

@@ -21,8 +21,8 @@ export const RUN = {
     'Ein anderes Ensemble verbrauchte dafür {value} Tokens und {value2}',
   'Answered without finishing its subtask; asked to finish it':
     'Antwortete, ohne die Teilaufgabe abzuschließen; wird darum gebeten',
-  'Anything said before this page listened comes with the whole answer.':
-    'Was vorher gesagt wurde, kommt mit der ganzen Antwort.',
+  'Words that came before this page was open show with the whole answer.':
+    'Wörter, die kamen, bevor diese Seite offen war, erscheinen mit der ganzen Antwort.',
   approved: 'gab frei',
   'A question for a person': 'Eine Frage an einen Menschen',
   'a run': 'einen Lauf',
@@ -40,7 +40,7 @@ export const RUN = {
   'attempt {attempt}': 'Versuch {attempt}',
   '{by} asked to stop {when}': '{by} bat, {when} anzuhalten',
   'by {by}': 'von {by}',
-  'by owner {epoch}, after a restart': 'von Besitzer {epoch}, nach einem Neustart',
+  'after a restart': 'nach einem Neustart',
   '{by} paused the run': '{by} pausierte den Lauf',
   '{by} resumed the run': '{by} ließ den Lauf weiterlaufen',
   '{by} switched the model from {before} to {model}': '{by} wechselte das Modell von {before} zu {model}',
@@ -54,7 +54,7 @@ export const RUN = {
   'Closed without a decision': 'Ohne Entscheidung geschlossen',
   'Close the event': 'Das Ereignis schließen',
   'Close the task': 'Die Aufgabe schließen',
-  '{code} was never here, or has been deleted or aged out. {link}':
+  '{code} was never here, or was deleted since, by a person or because it was old. {link}':
     '{code} war nie hier, wurde gelöscht oder ist zu alt. {link}',
   'Compare with another run': 'Mit einem anderen Lauf vergleichen',
   'Compare with the run it was made of': 'Mit dem Lauf vergleichen, aus dem er entstand',
@@ -231,7 +231,7 @@ export const RUN = {
   'Stop sooner': 'Früher anhalten',
   'Stops {when}': 'Hält {when} an',
   'Stop this run': 'Diesen Lauf anhalten',
-  'Streams are dropped and tools stopped': 'Antworten werden verworfen und Werkzeuge angehalten',
+  'Answers are broken off and tools are stopped': 'Antworten werden abgebrochen und Werkzeuge angehalten',
   subtasks: 'Teilaufgaben',
   Switch: 'Wechseln',
   'Switching the model': 'Das Modell wechseln',
@@ -293,7 +293,7 @@ export const RUN = {
     'wartet auf einen freien Platz oder die Anfragegrenze seines Modells',
   'waits for a lock another call holds': 'wartet auf eine Sperre, die ein anderer Aufruf hält',
   'Waits for a person to review {name}': 'Wartet darauf, dass ein Mensch {name} prüft',
-  'waits for ever': 'wartet ohne Ende',
+  'waits without a time limit': 'wartet ohne Zeitgrenze',
   'waits for its first model call': 'wartet auf den ersten Modellaufruf',
   'waits for its next model call': 'wartet auf den nächsten Modellaufruf',
   'waits for {model} to answer': 'wartet auf die Antwort von {model}',

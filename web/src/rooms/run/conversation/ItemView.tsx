@@ -83,7 +83,7 @@ function RoundView({ run, round, isMarked }: { run: RunState; round: Round; isMa
         ))}
         {value ? <Json value={value} /> : text ? <Markdown text={text} /> : null}
         {text === undefined && round.isPartial && streaming && !endedAt ? (
-          <p className={css.waiting}>{t('Anything said before this page listened comes with the whole answer.')}</p>
+          <p className={css.waiting}>{t('Words that came before this page was open show with the whole answer.')}</p>
         ) : null}
         {text === undefined && streaming ? (
           <div className={css.caret}>
@@ -163,7 +163,7 @@ function ReviewItemView({ item: { review, outcome } }: { item: ReviewItem }) {
               <Said of="{time} left" time={<Countdown to={review.expiresAt} />} />
             </span>
           ) : (
-            <span>{t('waits for ever')}</span>
+            <span>{t('waits without a time limit')}</span>
           )}
           <ReviewButton id={review.reviewId} isQuestion={review.timing === 'DURING_EXECUTION'} size="compact-sm" />
         </>

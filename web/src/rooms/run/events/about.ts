@@ -20,7 +20,7 @@ export function aboutText(frame: StoredFrame): string {
     case 'run_accepted':
       return t('{totalTasks} tasks, {value}', { totalTasks: frame.totalTasks, value: frame.workflow.toLowerCase() });
     case 'run_adopted':
-      return frame.epoch > 1 ? t('by owner {epoch}, after a restart', { epoch: frame.epoch }) : '';
+      return frame.epoch > 1 ? t('after a restart') : '';
     case 'llm_iteration_started':
       return t('round {value}, {model}, {totalMessageCount} messages', {
         value: frame.iterationIndex + 1,
