@@ -127,9 +127,10 @@ impl Worker {
     /// Submits a run; one without a key is sent once, and a key is often sent again.
     async fn submit(&self, job: &mut Job, dice: &mut Dice) {
         // A delivery without an id of its own is known by the key.
-        let (path, body) = match job.kind {
-            Kind::Hook => ("/hooks/bell", json!({ "job": job.name })),
-            kind => ("/api/runs", request(kind, &job.name)),
+        let (path, body) = if job.kind == Kind::Hook {
+            ("/hooks/bell", json!({ "job": job.name }))
+        } else {
+            ("/api/runs", request(job.kind, &job.name))
         };
         if job.kind != Kind::Hook && dice.one_in(5) {
             let answer = self.client.post_once(path, &body).await;
