@@ -9,13 +9,16 @@ use axum::extract::{FromRequest, MatchedPath, Request};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use consort_core::choice::Choice;
+use consort_tools::buffer::Buffer;
 use consort_tools::extract::MediaType;
 use futures::StreamExt;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::Site;
+use crate::body_memory::{self, HeldBody, Hold, SMALL};
 use crate::problem::{Code, Problem};
+use crate::routes::hooks;
 
 /// The time within which a body must arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,31 +34,35 @@ const FILE_ROUTES: [&str; 2] = ["/api/collections/{name}/documents", "/api/colle
 /// The routes whose JSON may hold files.
 const ROUTES_WITH_FILES: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
 
-/// A request body, parsed as JSON.
+/// A request body, parsed as JSON. A large one is kept with the memory that it takes.
 #[derive(Debug)]
-pub(crate) struct Sent(pub(crate) Value);
+pub(crate) struct Sent(pub(crate) Value, Bytes);
+
+/// The extension of a request whose body was read before and is in memory, counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IsRead;
 
 impl FromRequest<Arc<Site>> for Sent {
     type Rejection = Problem;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Result<Sent, Problem> {
-        Ok(sized(request, site).await?.0)
+        let is_typed = json_or_untyped(request.headers());
+        let bytes = read(site, request).await?;
+        let body = if bytes.len() > SMALL { bytes.clone() } else { Bytes::new() };
+        Ok(Sent(parsed(&bytes, is_typed)?, body))
     }
 }
 
-/// Reads a body as JSON, and returns its length too.
-pub(crate) async fn sized(request: Request, site: &Site) -> Result<(Sent, usize), Problem> {
-    let typed = json_or_untyped(request.headers());
-    let bytes = read(site, request).await?;
+/// Returns a body as JSON, whose type must say so.
+pub(crate) fn parsed(bytes: &[u8], is_typed: bool) -> Result<Value, Problem> {
     if bytes.trim_ascii().is_empty() {
-        return Ok((Sent(Value::Object(Map::new())), bytes.len()));
+        return Ok(Value::Object(Map::new()));
     }
-    if !typed {
+    if !is_typed {
         let message = "send the body as application/json";
         return Err(Problem::new(Code::UnsupportedMediaType, message));
     }
-    let sent = json(&bytes).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))?;
-    Ok((Sent(sent), bytes.len()))
+    json(bytes).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))
 }
 
 /// Parses JSON, or returns the reason why it cannot be parsed.
@@ -152,71 +159,142 @@ fn percent_decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The size and the time that the body of a request may take.
-struct BodyLimit {
-    max: usize,
-    patience: Duration,
-    /// The parts of `max`, for bodies of JSON that may hold files.
-    parts: Option<(usize, usize)>,
+/// The content of a body, by its route and type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    File,
+    /// JSON that may hold files.
+    WithFiles,
+    /// JSON of a client that proves by it who it is.
+    Unproven,
+    Other,
 }
 
-impl BodyLimit {
-    fn of(site: &Site, request: &Request) -> BodyLimit {
+impl Content {
+    pub(crate) fn of(request: &Request) -> Content {
         let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-        let is_file = route == UPLOADS || (FILE_ROUTES.contains(&route) && !json_or_untyped(request.headers()));
-        let max_json = site.server.max_body_bytes;
-        let max_file = site.server.max_attachment_bytes;
-        if is_file {
-            return BodyLimit { max: max_file, patience: FILE_PATIENCE, parts: None };
+        let takes_files = FILE_ROUTES.contains(&route) && !json_or_untyped(request.headers());
+        match route {
+            UPLOADS => Content::File,
+            _ if takes_files => Content::File,
+            route if ROUTES_WITH_FILES.contains(&route) => Content::WithFiles,
+            route if route.starts_with(hooks::PREFIX) => Content::Unproven,
+            _ => Content::Other,
         }
-        if ROUTES_WITH_FILES.contains(&route) {
-            // Four characters of base64 for three bytes.
-            let max = max_json.saturating_add(max_file / 3 * 4 + 4);
-            return BodyLimit { max, patience: FILE_PATIENCE, parts: Some((max_json, max_file)) };
-        }
-        BodyLimit { max: max_json, patience: PATIENCE, parts: None }
     }
 
-    fn too_large(&self) -> Problem {
-        let told = format!("the body is larger than this server takes: {} bytes", self.max);
-        let message = match self.parts {
-            Some((json, file)) => {
-                format!("{told}, {json} ([server] max_body_bytes) and the base64 of {file} (max_attachment_bytes)")
-            }
-            None => told,
-        };
+    /// Returns the maximum number of bytes, and the time within which they must arrive.
+    fn limits(self, site: &Site) -> (usize, Duration) {
+        let max_file = site.server.max_attachment_bytes;
+        match self {
+            Content::File => (max_file, FILE_PATIENCE),
+            // Four characters of base64 for three bytes.
+            Content::WithFiles => (site.server.max_body_bytes.saturating_add(max_file / 3 * 4 + 4), FILE_PATIENCE),
+            Content::Unproven | Content::Other => (site.server.max_body_bytes, PATIENCE),
+        }
+    }
+
+    /// Waits until there is room for a body of this size.
+    async fn hold(self, site: &Site, size: usize) -> Result<Hold, Problem> {
+        match self {
+            Content::File => site.memory.file(size).await,
+            Content::WithFiles if size > site.server.max_body_bytes => site.memory.file(size).await,
+            Content::Unproven => site.memory.unproven(size).await,
+            Content::WithFiles | Content::Other => site.memory.text(size).await,
+        }
+    }
+
+    fn too_large(self, site: &Site) -> Problem {
+        let (max, _) = self.limits(site);
+        let mut message = format!("the body is larger than this server takes: {max} bytes");
+        if self == Content::WithFiles {
+            let most = site.server.max_body_bytes;
+            let max_file = site.server.max_attachment_bytes;
+            message = format!(
+                "{message}, {most} ([server] max_body_bytes) and the base64 of {max_file} (max_attachment_bytes)"
+            );
+        }
         Problem::new(Code::PayloadTooLarge, message)
     }
 }
 
-/// Reads the whole body, within the server's limit. A body that announces more is
-/// refused at once.
+/// Reads the whole body, within the server's limits. A body that announces more is
+/// refused at once. The memory of a large one is counted as long as its bytes are kept.
 pub(crate) async fn read(site: &Site, request: Request) -> Result<Bytes, Problem> {
-    let limit = BodyLimit::of(site, &request);
-    if request.body().size_hint().lower() > limit.max as u64 {
-        return Err(limit.too_large());
+    let (body, holds) = collect(site, request).await?;
+    Ok(holds.map_or(body.clone(), |holds| Bytes::from_owner(HeldBody { body, _holds: holds })))
+}
+
+/// Reads the whole body; returns it, and bytes that count its memory for as long as they are kept, beyond the body if
+/// need be.
+pub(crate) async fn read_apart(site: &Site, request: Request) -> Result<(Bytes, Bytes), Problem> {
+    let (body, holds) = collect(site, request).await?;
+    let counted = holds.map(|holds| Bytes::from_owner(HeldBody { body: Bytes::new(), _holds: holds }));
+    let counted = counted.unwrap_or_else(|| body.clone());
+    Ok((body, counted))
+}
+
+/// Reads the whole body; returns it with its memory, which is counted if it is large and was not counted before.
+async fn collect(site: &Site, request: Request) -> Result<(Bytes, Option<(Hold, Option<Hold>)>), Problem> {
+    let content = Content::of(&request);
+    let (max, patience) = content.limits(site);
+    let size = request.body().size_hint();
+    if size.lower() > max as u64 {
+        return Err(content.too_large(site));
     }
-    let collected = async {
-        let mut bytes = Vec::new();
-        let mut parts = request.into_body().into_data_stream();
-        while let Some(part) = parts.next().await {
-            let broken = |_| Problem::bad_request("the body broke off, or is not chunked as it should be");
-            let part = part.map_err(broken)?;
-            if bytes.len() + part.len() > limit.max {
-                return Err(limit.too_large());
-            }
-            bytes.extend_from_slice(&part);
-        }
-        Ok(Bytes::from(bytes))
-    };
+    let is_read = request.extensions().get::<IsRead>().is_some();
+    let mut parts = request.into_body().into_data_stream();
+    if is_read {
+        return Ok((parts.next().await.transpose().map_err(broken)?.unwrap_or_default(), None));
+    }
     let slow = |_elapsed| {
-        let message = format!("the body did not come within {:?}", limit.patience);
+        let message = format!("the body did not come within {patience:?}");
         Problem::new(Code::RequestTimeout, message)
     };
-    timeout(limit.patience, collected).await.map_err(slow)?
+    // A body of unknown size may be as large as any.
+    let size = size.exact().and_then(|size| usize::try_from(size).ok()).unwrap_or(max);
+    if size <= SMALL {
+        let collected = async {
+            let mut bytes = Vec::with_capacity(size);
+            while let Some(part) = parts.next().await {
+                bytes.extend_from_slice(&part.map_err(broken)?);
+            }
+            Ok((Bytes::from(bytes), None))
+        };
+        return timeout(patience, collected).await.map_err(slow)?;
+    }
+    let mut hold = content.hold(site, size).await?;
+    let collected = async {
+        let mut buffer = Buffer::new(size).map_err(|_no_memory| body_memory::full())?;
+        while let Some(part) = parts.next().await {
+            buffer.add(&part.map_err(broken)?).map_err(|_no_room| content.too_large(site))?;
+        }
+        Ok::<_, Problem>(buffer)
+    };
+    let buffer = timeout(patience, collected).await.map_err(slow)??;
+    hold.shrink(buffer.as_ref().len());
+    let values = match content {
+        Content::Unproven | Content::Other => site.memory.values(buffer.as_ref()).await?,
+        Content::File | Content::WithFiles => None,
+    };
+    Ok((buffer.into(), Some((hold, values))))
+}
+
+fn broken(_error: axum::Error) -> Problem {
+    Problem::bad_request("the body broke off, or is not chunked as it should be")
 }
 
 impl Sent {
+    /// Returns a value that came another way than as a body.
+    pub(crate) fn of(value: Value) -> Sent {
+        Sent(value, Bytes::new())
+    }
+
+    /// Returns the value, and the body that it came in, which counts its memory.
+    pub(crate) fn into_parts(self) -> (Value, Bytes) {
+        (self.0, self.1)
+    }
+
     /// Returns a required field: text that is not blank.
     pub(crate) fn text(&self, name: &str) -> Result<&str, Problem> {
         let text = self.optional_text(name)?.filter(|text| !text.trim().is_empty());
@@ -247,8 +325,13 @@ impl Sent {
     }
 
     pub(crate) fn object(&self) -> Result<&Map<String, Value>, Problem> {
-        self.0.as_object().ok_or_else(|| Problem::bad_request("the body must be a JSON object"))
+        self.0.as_object().ok_or_else(no_object)
     }
+}
+
+/// Returns the problem of a body that is another value.
+pub(crate) fn no_object() -> Problem {
+    Problem::bad_request("the body must be a JSON object")
 }
 
 pub(crate) fn json_or_untyped(headers: &HeaderMap) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! # Layout, in reading order
 //! - `problem`: the form of a failed request; `head`, `body`, `query`, `response_mode`: parsing
-//!   of the request and of the wanted form of the response
+//!   of the request and of the wanted form of the response; `body_memory`: the room for large bodies
 //! - `listen`: connections and their timeouts; `connections`: the addresses they come from;
 //!   `half_closed`: connections whose client has stopped sending; `unread`: bodies that were not read
 //! - [`access`]: the clients that may connect, and their identity; `door`: the same as
@@ -23,6 +23,7 @@ pub mod access;
 mod assets;
 mod audit;
 mod body;
+mod body_memory;
 mod connections;
 mod door;
 mod endpoint;

@@ -19,6 +19,7 @@ use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::access::Pass;
+use crate::body_memory::BodyMemory;
 use crate::mcp::Calls;
 use crate::once::Keys;
 use crate::problem::Problem;
@@ -53,6 +54,8 @@ pub(crate) struct Site {
     pub(crate) streams: Arc<()>,
     /// The clients that were refused.
     pub(crate) refusals: Refusals,
+    /// The room for large bodies.
+    pub(crate) memory: BodyMemory,
     /// The idempotency keys that are in use at the moment.
     pub(crate) keys: Keys,
     /// The calls over MCP that can be cancelled by another message.
@@ -72,6 +75,7 @@ impl Site {
         runs.limit_owners(server.quotas.clone());
         let engine = runs.seen_with(Sight::Nothing);
         let starter = Starter::new(&runs, &server.ensemble, &server.catalog);
+        let memory = BodyMemory::new(server.max_body_bytes.max(server.sockets.max_frame_bytes));
         Site {
             refusals: Refusals::new(engine.meters().clone()),
             schedules: Schedules::new(starter.clone(), server.schedules.clone()),
@@ -86,6 +90,7 @@ impl Site {
             open,
             terms,
             streams: Arc::default(),
+            memory,
             keys: Keys::default(),
             mcp_calls: Calls::default(),
             notices: broadcast::Sender::new(NOTICES_MAX),

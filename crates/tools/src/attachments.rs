@@ -1,20 +1,23 @@
 //! Files that people attach to messages and runs: pictures, PDFs, texts. The bytes of a file are
-//! stored once for each owner, by their hash, in a stream of their own and never in events. An
-//! attachment names them; a use, a stream too, says which run or thread needs it. An attachment
-//! goes with the last of its uses, and after a day if it never had one.
+//! stored once for each owner, by their hash, piece by piece in a stream of their own and never in
+//! events. An attachment names them; a use, a stream too, says which run or thread needs it. An
+//! attachment goes with the last of its uses, and after a day if it never had one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use consort_core::id::Millis;
 use consort_core::message::Attached;
 use consort_core::owner::Owner;
 use consort_log::{self as log, Append, Log, Order, Query, Record, Row};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 
+use crate::buffer::Buffer;
 use crate::busy;
 use crate::extract::{DOCX, MediaType, PDF, extract, is_pdf};
 
@@ -37,6 +40,15 @@ pub const UNUSED_MS: u64 = 24 * 3_600_000;
 /// The time after which a use by a run or thread that is not there is an error of the past: it
 /// is noted a moment before the run is stored.
 const USE_GRACE_MS: u64 = 10 * 60_000;
+/// The size of a piece of a file in bytes: what is written, read or sent at once. Without a rest when divided by
+/// three, so that the pieces in base64, one after the other, are the file in base64.
+const PIECE_BYTES: usize = 192 * 1024;
+/// The number of pieces that are stored together: all that is held of a file beside its bytes.
+const PIECES_TOGETHER: usize = 8;
+/// The number of tries to store bytes that another erases at the same time.
+const TRIES_MAX: usize = 3;
+/// Files whose bytes are held while they are erased, so that they can be stored again.
+static ERASING: Semaphore = Semaphore::const_new(1);
 /// Rows looked at together when unused attachments are erased.
 const PAGE: usize = 500;
 
@@ -136,7 +148,7 @@ impl Attachments {
         if self.log.list(own).await?.total >= ATTACHMENTS_MAX {
             return Err(Error::TooMany);
         }
-        let (sha256, base64) = busy::in_place(|| (hex(bytes), Arc::<str>::from(STANDARD.encode(bytes))));
+        let sha256 = busy::in_place(|| hex(bytes));
         let attachment = Attachment {
             id: format!("att-{}", uuid::Uuid::now_v7().simple()),
             name: name.map_or_else(|| default_name(&kind.essence), str::to_owned),
@@ -148,12 +160,12 @@ impl Attachments {
             created_at: now,
         };
         let content = attachment.content_stream();
-        self.store_content(&content, (owner, now), base64.clone()).await?;
+        self.store_content(&content, (owner, now), bytes).await?;
         let tags = [(CONTENT_TAG, content.clone())];
         let row = row((KIND, owner), now, json(&attachment)?, &tags);
         self.log.append(append(stream(&attachment.id), (0, "{}"), Vec::new(), row)).await?;
         // An equal file may have been erased with its bytes between the two appends.
-        self.store_content(&content, (owner, now), base64).await?;
+        self.store_content(&content, (owner, now), bytes).await?;
         Ok(attachment)
     }
 
@@ -165,21 +177,41 @@ impl Attachments {
         Ok(read_row(&name, &row)?)
     }
 
-    /// Returns the bytes of an attachment in base64, as they are stored.
+    /// Returns the bytes of an attachment in base64.
     pub async fn base64(&self, attachment: &Attachment) -> Result<Arc<str>, Error> {
+        Ok(self.pieces(attachment).await?.concat().into())
+    }
+
+    /// Returns the pieces of an attachment in base64, as they are stored.
+    async fn pieces(&self, attachment: &Attachment) -> Result<Vec<Arc<str>>, Error> {
         let stream = attachment.content_stream();
-        let records = self.log.read(&stream, 0, 1).await?;
-        let text = records.first().and_then(|record| record.attachments.first()).cloned();
-        Ok(text.ok_or_else(|| damaged(&stream, "the bytes of a file are missing"))?)
+        let records = self.log.read(&stream, 0, usize::MAX).await?;
+        let pieces: Vec<Arc<str>> = records.into_iter().flat_map(|record| record.attachments).collect();
+        if pieces.is_empty() { Err(missing(&stream).into()) } else { Ok(pieces) }
     }
 
     /// Returns the bytes of an attachment.
-    pub async fn content(&self, attachment: &Attachment) -> Result<Vec<u8>, Error> {
-        let text = self.base64(attachment).await?;
-        let bytes =
-            busy::in_place(|| STANDARD.decode(text.as_bytes()).ok().filter(|bytes| hex(bytes) == attachment.sha256));
-        let stream = attachment.content_stream();
-        Ok(bytes.ok_or_else(|| damaged(&stream, "the bytes of a file are not those that were sent"))?)
+    pub async fn content(&self, attachment: &Attachment) -> Result<Bytes, Error> {
+        let no_memory = |error: std::io::Error| log::Error::Unavailable(error.to_string());
+        let size = usize::try_from(attachment.bytes).unwrap_or(usize::MAX);
+        let mut content = Buffer::new(size).map_err(no_memory)?;
+        let mut reading = self.open(attachment);
+        while let Some(piece) = reading.next().await? {
+            content.add(&piece).map_err(|_too_much| changed(&reading.stream))?;
+        }
+        Ok(content.into())
+    }
+
+    /// Begins to read the bytes of an attachment, piece by piece.
+    pub fn open(&self, attachment: &Attachment) -> Reading {
+        Reading {
+            log: self.log.clone(),
+            stream: attachment.content_stream(),
+            sha256: attachment.sha256.clone(),
+            left: attachment.bytes,
+            next: 0,
+            digest: Sha256::new(),
+        }
     }
 
     /// Returns the text of an attachment, or the reason why it has none. It is read out of the file
@@ -333,7 +365,8 @@ impl Attachments {
         let content = attachment.content_stream();
         let tags = vec![(CONTENT_TAG.to_owned(), Some(content.clone()))];
         let same = || Query { tags: tags.clone(), limit: 0, ..all(KIND) };
-        let base64 = self.base64(attachment).await;
+        let _alone = ERASING.acquire().await;
+        let bytes = self.content(attachment).await;
         let uses = Query { tags: vec![(OF_TAG.to_owned(), Some(attachment.id.clone()))], ..all(USE) };
         let uses = self.log.list(uses).await?.rows.into_iter().map(|(name, _)| name);
         // The name first: bytes without one are found by the next upload of the same file.
@@ -343,21 +376,96 @@ impl Attachments {
         }
         self.log.erase(vec![content.as_str().into()]).await?;
         // An equal file may have got its name between the two.
-        if let Ok(base64) = base64
+        if let Ok(bytes) = bytes
             && self.log.list(same()).await?.total > 0
         {
-            self.store_content(&content, (&attachment.owner, attachment.created_at), base64).await?;
+            self.store_content(&content, (&attachment.owner, attachment.created_at), &bytes).await?;
         }
         Ok(())
     }
 
-    /// Stores bytes, unless they are there.
-    async fn store_content(&self, stream: &str, (owner, now): (&Owner, Millis), base64: Arc<str>) -> Result<(), Error> {
-        let row = row((CONTENT, owner), now, "{}".to_owned(), &[]);
-        match self.log.append(append(stream.to_owned(), (0, "{}"), vec![base64], row)).await {
-            Ok(()) | Err(log::Error::Fenced) => Ok(()),
-            Err(error) => Err(error.into()),
+    /// Stores bytes, unless they are there: some pieces at a time, of which others may store some, too.
+    async fn store_content(&self, stream: &str, of: (&Owner, Millis), bytes: &[u8]) -> Result<(), Error> {
+        let last = bytes.len().div_ceil(PIECE_BYTES).saturating_sub(1) as log::Seq;
+        for _try in 0..TRIES_MAX {
+            let is_new = self.store_pieces(stream, of, bytes).await?;
+            if is_new || self.is_whole(stream, last).await? {
+                return Ok(());
+            }
         }
+        Err(missing(stream).into())
+    }
+
+    /// Stores the pieces that are not there; returns whether none was.
+    async fn store_pieces(&self, stream: &str, (owner, now): (&Owner, Millis), bytes: &[u8]) -> Result<bool, Error> {
+        let mut is_new = true;
+        let mut expected = 0;
+        for some in bytes.chunks(PIECES_TOGETHER * PIECE_BYTES) {
+            let pieces = busy::in_place(|| encoded(some));
+            let records = pieces.into_iter().map(|piece| Record { body: "{}".into(), attachments: vec![piece] });
+            let records: Vec<Record> = records.collect();
+            let next = expected + records.len() as log::Seq;
+            let row = row((CONTENT, owner), now, "{}".to_owned(), &[]);
+            let content = append(stream.to_owned(), (expected, "{}"), Vec::new(), row);
+            match self.log.append(Append { records, ..content }).await {
+                Ok(()) => {}
+                Err(log::Error::Fenced) if expected == 0 && self.is_whole(stream, log::Seq::MAX).await? => {
+                    return Ok(false);
+                }
+                Err(log::Error::Fenced) => is_new = false,
+                Err(error) => return Err(error.into()),
+            }
+            expected = next;
+        }
+        Ok(is_new)
+    }
+
+    /// Returns whether bytes are stored up to this piece, or, as earlier versions did it, in one.
+    async fn is_whole(&self, stream: &str, last: log::Seq) -> Result<bool, Error> {
+        if !self.log.read(stream, last, 1).await?.is_empty() {
+            return Ok(true);
+        }
+        let first = self.log.read(stream, 0, 1).await?;
+        let text = first.first().and_then(|record| record.attachments.first());
+        Ok(text.is_some_and(|text| text.len() > PIECE_BYTES / 3 * 4))
+    }
+}
+
+/// The bytes of an attachment, as they are read from the log.
+pub struct Reading {
+    log: Arc<dyn Log>,
+    stream: String,
+    /// The hash that all of them must have.
+    sha256: String,
+    /// The number of bytes that are still to come.
+    left: u64,
+    /// The record of the next piece.
+    next: log::Seq,
+    /// The hash of those that were read.
+    digest: Sha256,
+}
+
+impl Reading {
+    /// Returns the next piece; nothing at the end. The last one is returned only if all together are what was sent.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let records = self.log.read(&self.stream, self.next, 1).await?;
+        let text = records.first().and_then(|record| record.attachments.first());
+        let text = text.ok_or_else(|| missing(&self.stream))?;
+        let decoded = busy::in_place(|| {
+            let piece = STANDARD.decode(text.as_bytes()).ok()?;
+            self.digest.update(&piece);
+            Some(piece)
+        });
+        let piece = decoded.filter(|piece| !piece.is_empty()).ok_or_else(|| changed(&self.stream))?;
+        self.next += 1;
+        self.left = self.left.checked_sub(piece.len() as u64).ok_or_else(|| changed(&self.stream))?;
+        if self.left == 0 && digits(&self.digest.clone().finalize()) != self.sha256 {
+            return Err(changed(&self.stream).into());
+        }
+        Ok(Some(piece))
     }
 }
 
@@ -389,6 +497,19 @@ fn damaged(stream: &str, reason: &str) -> log::Error {
     log::Error::Damaged { stream: stream.to_owned(), seq: 0, reason: reason.to_owned() }
 }
 
+fn missing(stream: &str) -> log::Error {
+    damaged(stream, "the bytes of a file are missing")
+}
+
+fn changed(stream: &str) -> log::Error {
+    damaged(stream, "the bytes of a file are not those that were sent")
+}
+
+/// Returns the pieces of a file in base64.
+fn encoded(bytes: &[u8]) -> Vec<Arc<str>> {
+    bytes.chunks(PIECE_BYTES).map(|piece| STANDARD.encode(piece).into()).collect()
+}
+
 fn append(stream: String, (expected, body): (u64, &str), attachments: Vec<Arc<str>>, row: Row) -> Append {
     let records = vec![Record { body: body.into(), attachments }];
     Append { stream: stream.into(), expected, epoch: 0, records, row, claims: Vec::new() }
@@ -416,7 +537,11 @@ fn stream(id: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    digits(&Sha256::digest(bytes))
+}
+
+fn digits(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns whether a type is one of pictures.
@@ -459,7 +584,7 @@ pub fn check(kind: &MediaType, bytes: &[u8]) -> Result<(), Error> {
 fn is_text(kind: &MediaType, bytes: &[u8]) -> bool {
     // RIFF begins many kinds of files, and may begin a text.
     let is_picture = PICTURES.iter().any(|(name, start)| *name != "image/webp" && bytes.starts_with(start));
-    !is_picture && !is_pdf(bytes) && !bytes.starts_with(ZIP) && kind.text(bytes).is_ok()
+    !is_picture && !is_pdf(bytes) && !bytes.starts_with(ZIP) && kind.is_text(bytes)
 }
 
 /// The bytes that a zip archive begins with, which a DOCX file is.
@@ -503,6 +628,32 @@ mod tests {
         attachments.delete(&two.id).await.unwrap();
         assert_eq!((streams(&log, KIND).await, streams(&log, CONTENT).await), (1, 1));
         assert_eq!(attachments.get(&other.id).await.unwrap().owner, Owner::named("b").unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_large_file_is_stored_in_pieces_and_one_of_an_earlier_version_is_read() {
+        let log = Arc::new(MemoryLog::default());
+        let attachments = Attachments::new(log.clone());
+        let large: Vec<u8> = PNG.iter().copied().chain((0..PIECE_BYTES * 2).map(|at| (at % 251) as u8)).collect();
+        let file = put(&attachments, "a", &large, 1).await;
+        assert_eq!(log.read(&file.content_stream(), 0, 9).await.unwrap().len(), 3);
+        assert_eq!(attachments.content(&file).await.unwrap(), large);
+        assert_eq!(*attachments.base64(&file).await.unwrap(), STANDARD.encode(&large));
+        let content = |pieces: Vec<Arc<str>>| {
+            let row = row((CONTENT, &file.owner), 1, "{}".to_owned(), &[]);
+            append(file.content_stream(), (0, "{}"), pieces, row)
+        };
+        log.erase(vec![file.content_stream().into()]).await.unwrap();
+        log.append(content(vec![STANDARD.encode(&large).into()])).await.unwrap();
+        assert_eq!(attachments.content(&file).await.unwrap(), large);
+        put(&attachments, "a", &large, 2).await;
+        assert_eq!(log.read(&file.content_stream(), 0, 9).await.unwrap().len(), 1, "it is there");
+        for wrong in [&large[..large.len() - 1], &[&large[1..], b"x"].concat(), &[&large[..], b"x"].concat()] {
+            log.erase(vec![file.content_stream().into()]).await.unwrap();
+            log.append(content(vec![STANDARD.encode(wrong).into()])).await.unwrap();
+            let read = attachments.content(&file).await;
+            assert!(matches!(read, Err(Error::Log(log::Error::Damaged { .. }))), "{} bytes", wrong.len());
+        }
     }
 
     async fn begin(log: &MemoryLog, run: &str) {

@@ -3,6 +3,7 @@
 mod account;
 mod arguments;
 pub mod attachments;
+pub mod buffer;
 mod builtin;
 pub mod busy;
 mod calculator;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LAST_MODIFIED};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -107,12 +108,13 @@ async fn public_card(State(site): State<Arc<Site>>, headers: HeaderMap) -> Respo
     (answered, card).into_response()
 }
 
-/// Reads the body of a request as parameters.
-async fn body(site: &Arc<Site>, request: Request) -> Result<Fields, A2aError> {
-    let Value::Object(fields) = Sent::from_request(request, site).await?.0 else {
-        return Err(A2aError::new(Fault::InvalidParams, "the body must be a JSON object"));
-    };
-    Ok(fields)
+/// Reads the body of a request as parameters. The body itself is returned for the memory that it counts.
+async fn body(site: &Arc<Site>, request: Request) -> (Result<Fields, A2aError>, Bytes) {
+    match Sent::from_request(request, site).await.map(Sent::into_parts) {
+        Ok((Value::Object(fields), body)) => (Ok(fields), body),
+        Ok((_, body)) => (Err(A2aError::new(Fault::InvalidParams, "the body must be a JSON object")), body),
+        Err(problem) => (Err(problem.into()), Bytes::new()),
+    }
 }
 
 /// Returns the query as parameters.
@@ -129,11 +131,13 @@ fn named<const N: usize>(mut params: Fields, names: [(&str, &str); N]) -> Fields
 }
 
 async fn send(State(site): State<Arc<Site>>, asked: Asked, request: Request) -> Response {
-    rest(&asked, Operation::Send, body(&site, request).await).await
+    let (params, _body) = body(&site, request).await;
+    rest(&asked, Operation::Send, params).await
 }
 
 async fn stream(State(site): State<Arc<Site>>, asked: Asked, request: Request) -> Response {
-    rest(&asked, Operation::Stream, body(&site, request).await).await
+    let (params, _body) = body(&site, request).await;
+    rest(&asked, Operation::Stream, params).await
 }
 
 async fn list(asked: Asked, pairs: Pairs) -> Response {
@@ -160,7 +164,8 @@ async fn act(
         let message = "a task is changed by POST with `:cancel` or `:subscribe` after its id".to_owned();
         return Err(Problem::new(Code::NotFound, message));
     };
-    let params = body(&site, request).await.map(|params| named(params, [("id", id)]));
+    let (params, _body) = body(&site, request).await;
+    let params = params.map(|params| named(params, [("id", id)]));
     Ok(rest(&asked, operation, params).await)
 }
 
@@ -170,7 +175,8 @@ async fn create_push(
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
-    let params = body(&site, request).await.map(|params| named(params, [("taskId", &id)]));
+    let (params, _body) = body(&site, request).await;
+    let params = params.map(|params| named(params, [("taskId", &id)]));
     rest(&asked, Operation::CreatePush, params).await
 }
 

@@ -206,7 +206,7 @@ impl Agent {
             None => unfit("is being worked on and asks nothing: wait for it, or cancel it"),
         })?;
         self.pass.check(Scope::Review)?;
-        let sent = Sent(Value::Object(decision(question, message)?));
+        let sent = Sent::of(Value::Object(decision(question, message)?));
         if is_turn(&found.id) {
             let choice = sent.choice("decision")?;
             let choice = choice.ok_or_else(|| Problem::bad_request("`decision` is required"))?;

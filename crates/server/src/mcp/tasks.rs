@@ -79,7 +79,7 @@ impl Handler {
             // Declining the question decides nothing.
             let Some(content) = response.get("content").filter(|_| is_accepted(response)) else { continue };
             self.pass.check(Scope::Review).map_err(|problem| super::handler::told(&problem))?;
-            match self.answer(question, &Sent(content.clone())).await {
+            match self.answer(question, &Sent::of(content.clone())).await {
                 Err(problem) if !is_late(&problem) => {
                     return Err(ErrorData::invalid_params(problem.message().to_owned(), None));
                 }

@@ -245,11 +245,16 @@ pub(super) fn name(scope: &str) -> Arc<str> {
 
 /// Returns the SHA-256 of a text.
 pub(super) fn hex(text: impl AsRef<[u8]>) -> String {
-    let mut hex = String::new();
-    for byte in Sha256::digest(text) {
-        let _never_fails = write!(hex, "{byte:02x}");
+    digits(&Sha256::digest(text))
+}
+
+/// Returns a hash in hexadecimal digits.
+pub(super) fn digits(hash: &[u8]) -> String {
+    let mut digits = String::new();
+    for byte in hash {
+        let _never_fails = write!(digits, "{byte:02x}");
     }
-    hex
+    digits
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl Keys {
     }
 
     /// Runs work to its end, even when its client is gone.
-    pub(super) fn spawn<T: Send + 'static>(
+    pub(crate) fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> oneshot::Receiver<T> {

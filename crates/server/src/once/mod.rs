@@ -18,16 +18,19 @@ use axum::{Extension, body};
 use consort_core::compile::Compiled;
 use consort_log as log;
 use consort_runtime::engine::{self, Engine, NewRun};
+use consort_tools::busy;
+use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
 pub(crate) use self::kept::{forget_run, sweep};
 pub(crate) use self::keys::Keys;
 
 pub(crate) use self::kept::Begun;
-use self::kept::{Answer, Kept, hex};
+use self::kept::{Answer, Kept, digits, hex};
 use crate::Site;
 use crate::access::Caller;
 use crate::audit::run_of;
+use crate::body::{Content, IsRead};
 use crate::door::is_stream;
 use crate::problem::{Code, Problem};
 use crate::response_mode::{ResponseMode, accepts};
@@ -151,8 +154,7 @@ impl Once {
             }
             worked
         };
-        let stopped = |_| Problem::new(Code::Unavailable, "the server is stopping");
-        site.keys.spawn(done).await.map_err(stopped)?
+        site.keys.spawn(done).await.map_err(|_| stopping())?
     }
 
     async fn read(site: &Site, caller: &Caller, request: Request) -> Result<(Once, Request), Problem> {
@@ -160,9 +162,17 @@ impl Once {
         // Neither a path nor a header can hold the separator.
         let scope = [request.uri().path(), &caller.0, key].join("\n");
         let query = request.uri().query().unwrap_or_default().to_owned();
-        let (head, body) = request.into_parts();
+        let is_file = Content::of(&request) == Content::File;
+        let (mut head, body) = request.into_parts();
         let bytes = crate::body::read(site, Request::from_parts(head.clone(), body)).await?;
-        let print = print(&query, &bytes);
+        // Files, and bodies with files, are not parsed for it.
+        let is_json = !is_file && bytes.len() <= site.server.max_body_bytes;
+        let fingerprint = || {
+            let json = Some(&bytes).filter(|_| is_json).and_then(|bytes| serde_json::from_slice(bytes).ok());
+            print(&query, &bytes, json)
+        };
+        let print = if bytes.len() > busy::BYTES { busy::in_place(fingerprint) } else { fingerprint() };
+        head.extensions.insert(IsRead);
         Ok((Once { scope, caller: caller.clone(), print, run: None }, Request::from_parts(head, bytes.into())))
     }
 
@@ -258,8 +268,7 @@ impl Once {
             drop(turn);
             response
         };
-        let stopped = |_| Problem::new(Code::Unavailable, "the server is stopping");
-        owner.keys.spawn(done).await.map_err(stopped)
+        owner.keys.spawn(done).await.map_err(|_| stopping())
     }
 
     /// Stores that the request has begun; returns what is stored of it if it had begun before. What another node
@@ -386,11 +395,17 @@ async fn repeated(
     }
 }
 
-/// Returns a fingerprint that is equal for equivalent bodies.
-fn print(query: &str, body: &Bytes) -> String {
-    let json = serde_json::from_slice::<serde_json::Value>(body).map(|json| json.to_string().into_bytes());
-    let said = json.unwrap_or_else(|_| body.to_vec());
-    hex([query.as_bytes(), b"\n", &said].concat())
+/// Returns a fingerprint, which is equal for equivalent bodies of JSON.
+fn print(query: &str, body: &Bytes, json: Option<serde_json::Value>) -> String {
+    let mut digest = Sha256::new();
+    digest.update(query);
+    digest.update("\n");
+    match json {
+        // Written as it is made: a digest takes whatever it is given.
+        Some(json) => serde_json::to_writer(&mut digest, &json).unwrap_or_default(),
+        None => digest.update(body),
+    }
+    digits(&digest.finalize())
 }
 
 /// Returns whether the same request may get another response a moment later.
@@ -408,6 +423,11 @@ async fn read_answer(response: Response) -> (Response, Option<Answer>) {
     let bytes = body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let answer = Answer::new(&head, &bytes);
     (Response::from_parts(head, Body::from(bytes)), answer)
+}
+
+/// Returns the problem of work that ends with the server.
+pub(crate) fn stopping() -> Problem {
+    Problem::new(Code::Unavailable, "the server is stopping")
 }
 
 fn conflict() -> Problem {

@@ -78,6 +78,8 @@ impl Edge {
         let model = self.model(&asked.model).await?;
         if again.is_none() {
             self.upload(asked).await?;
+        } else {
+            asked.forget_files();
         }
         match (again, model) {
             (Some(Begun::Run(run)), _) => self.run_of(run).await,

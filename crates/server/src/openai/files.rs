@@ -1,23 +1,30 @@
 //! Files in the messages of OpenAI's clients: pictures and documents as `data:` addresses, or the ids of attachments.
 //! They are stored as uploads are, and attached to the message or the run.
 
+use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use base64::engine::general_purpose::STANDARD;
-use base64::{DecodeError, Engine as _};
+use base64::{DecodeError, DecodeSliceError, Engine as _};
 use consort_core::attachments::ATTACHMENTS_MAX;
 use consort_core::message::Attached;
+use consort_runtime::engine::Engine;
+use consort_tools::buffer::Buffer;
 use consort_tools::extract::MediaType;
 use consort_tools::{attachments, busy};
 use serde_json::{Map, Value};
 
 use super::Edge;
 use super::error::wrong;
+use super::lean::{Lean, marked};
 use super::request::Asked;
 use crate::Site;
-use crate::body::{self, Sent};
+use crate::body::{self, json_or_untyped};
+use crate::body_memory::Hold;
+use crate::once;
 use crate::problem::{Code, More, Problem};
 
 /// The types of the parts of a message that are files.
@@ -36,9 +43,9 @@ pub(super) enum Brought {
     Inline {
         name: Option<String>,
         kind: MediaType,
-        bytes: Vec<u8>,
-        /// The length of the text that it was sent as.
-        written: usize,
+        bytes: Bytes,
+        /// The number of the file, when its text was left in the body: then its bytes are still to be read.
+        left: Option<usize>,
         /// The field that it came in.
         place: String,
     },
@@ -77,20 +84,26 @@ impl Brought {
         }
     }
 
-    /// Returns the length of the text that it was sent as.
-    fn written(&self) -> usize {
-        match self {
-            Brought::Inline { written, .. } => *written,
-            Brought::Stored(_) => 0,
-        }
+    /// Reads the bytes of a file whose text was left in the body.
+    fn fill(&mut self, texts: &[Bytes]) -> Result<(), Problem> {
+        let Brought::Inline { bytes, left, place, .. } = self else { return Ok(()) };
+        let Some(number) = left.take() else { return Ok(()) };
+        let read = || {
+            let text = texts.get(number).ok_or("must be in base64")?;
+            let text = std::str::from_utf8(text).map_err(|_| "must be in base64")?;
+            let encoded = if is_address(text) { text.split_once(',').map_or("", |(_, encoded)| encoded) } else { text };
+            decoded(encoded)
+        };
+        *bytes = read().map_err(|reason: String| wrong(place, format!("a file {reason}")))?;
+        Ok(())
     }
 }
 
 /// Reads the bytes of a file: `data:<type>;base64,<bytes>`, or the bytes alone where its name says the type.
 fn inline(data: &str, name: Option<String>, place: &str) -> Result<Brought, String> {
-    let written = data.len();
+    let (left, data) = marked(data).map_or((None, data), |(number, head)| (Some(number), head));
     let (declared, encoded) = match data.split_at_checked(SCHEME.len()) {
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case(SCHEME) => parts(rest)?,
+        Some((_, rest)) if is_address(data) => parts(rest)?,
         Some(_) | None if data.contains("://") => {
             return Err("must bring its bytes: addresses are not fetched".to_owned());
         }
@@ -101,8 +114,24 @@ fn inline(data: &str, name: Option<String>, place: &str) -> Result<Brought, Stri
         (_, Some(name)) => MediaType::of_file(Path::new(name)),
         (_, None) => return Err("must say its type, in its `data:` address or by its `filename`".to_owned()),
     };
-    let bytes = STANDARD.decode(encoded.trim()).map_err(|error| unreadable(&error))?;
-    Ok(Brought::Inline { name, kind, bytes, written, place: place.to_owned() })
+    let bytes = decoded(encoded)?;
+    Ok(Brought::Inline { name, kind, bytes, left, place: place.to_owned() })
+}
+
+fn is_address(data: &str) -> bool {
+    data.get(..SCHEME.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME))
+}
+
+/// Returns the bytes that a text in base64 stands for.
+fn decoded(encoded: &str) -> Result<Bytes, String> {
+    let encoded = encoded.trim();
+    let mut buffer = Buffer::new(base64::decoded_len_estimate(encoded.len())).map_err(|error| error.to_string())?;
+    let read = buffer.fill(|room| STANDARD.decode_slice(encoded, room));
+    match read {
+        Ok(()) => Ok(buffer.into()),
+        Err(DecodeSliceError::DecodeError(error)) => Err(unreadable(&error)),
+        Err(error @ DecodeSliceError::OutputSliceTooSmall) => Err(error.to_string()),
+    }
 }
 
 /// Returns the type and the base64 of an address, without its scheme.
@@ -147,29 +176,37 @@ pub(super) fn newest(last: Vec<Brought>, earlier: Vec<Brought>, place: &str) -> 
 impl Edge {
     /// Stores the files of a request for its owner, and attaches them.
     pub(super) async fn upload(&self, asked: &mut Asked) -> Result<(), Problem> {
-        asked.files = self.uploaded(&asked.brought).await?;
+        let brought = mem::take(&mut asked.brought);
+        let counted = mem::take(&mut asked.counted);
+        let runs = self.runs.clone();
+        let max = self.site.server.max_attachment_bytes;
+        // To its end even when the client is gone: only then is the memory of the files free again.
+        let stored = async move {
+            let stored = uploaded(&runs, &brought, max).await;
+            drop(counted);
+            stored
+        };
+        asked.files = self.site.keys.spawn(stored).await.map_err(|_| once::stopping())??;
         Ok(())
     }
+}
 
-    async fn uploaded(&self, brought: &[Brought]) -> Result<Vec<Attached>, Problem> {
-        let max = self.site.server.max_attachment_bytes;
-        let mut ids = Vec::with_capacity(brought.len());
-        for file in brought {
-            ids.push(match file {
-                Brought::Stored(id) => id.clone(),
-                Brought::Inline { bytes, place, .. } if bytes.len() > max => {
-                    let message =
-                        format!("a file of {} bytes; [server] max_attachment_bytes allows {max}", bytes.len());
-                    return Err(at(place, Problem::new(Code::PayloadTooLarge, message)));
-                }
-                Brought::Inline { name, kind, bytes, place, .. } => {
-                    let stored = self.runs.store_attachment((name.as_deref(), kind), bytes).await;
-                    stored.map_err(|error| refused(error, place))?.id
-                }
-            });
-        }
-        Ok(self.runs.attached(&ids).await?)
+async fn uploaded(runs: &Engine, brought: &[Brought], max: usize) -> Result<Vec<Attached>, Problem> {
+    let mut ids = Vec::with_capacity(brought.len());
+    for file in brought {
+        ids.push(match file {
+            Brought::Stored(id) => id.clone(),
+            Brought::Inline { bytes, place, .. } if bytes.len() > max => {
+                let message = format!("a file of {} bytes; [server] max_attachment_bytes allows {max}", bytes.len());
+                return Err(at(place, Problem::new(Code::PayloadTooLarge, message)));
+            }
+            Brought::Inline { name, kind, bytes, place, .. } => {
+                let stored = runs.store_attachment((name.as_deref(), kind), bytes).await;
+                stored.map_err(|error| refused(error, place))?.id
+            }
+        });
     }
+    Ok(runs.attached(&ids).await?)
 }
 
 /// Returns the problem of a file that is not stored.
@@ -185,38 +222,50 @@ fn at(place: &str, problem: Problem) -> Problem {
 
 /// A request body that may hold files.
 pub(super) struct SentWithFiles {
-    sent: Sent,
-    /// The length of the body.
-    bytes: usize,
-    /// The length that it may have without its files.
-    max: usize,
+    /// The memory of the body.
+    counted: Bytes,
+    /// The body without its files.
+    value: Value,
+    /// The texts of its files.
+    texts: Vec<Bytes>,
+    /// The memory of the value.
+    _hold: Option<Hold>,
 }
 
 impl FromRequest<Arc<Site>> for SentWithFiles {
     type Rejection = Problem;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Result<SentWithFiles, Problem> {
-        let (sent, bytes) = body::sized(request, site).await?;
-        Ok(SentWithFiles { sent, bytes, max: site.server.max_body_bytes })
+        let is_typed = json_or_untyped(request.headers());
+        let (body, counted) = body::read_apart(site, request).await?;
+        let is_large = body.len() > busy::BYTES;
+        let Lean { json, files } = if is_large { busy::in_place(|| Lean::of(&body)) } else { Lean::of(&body) };
+        let max = site.server.max_body_bytes;
+        if json.len() > max {
+            let rest = json.len();
+            let message = format!("the body without its files has {rest} bytes; [server] max_body_bytes allows {max}");
+            return Err(Problem::new(Code::PayloadTooLarge, message));
+        }
+        let hold = site.memory.values(&json).await?;
+        Ok(SentWithFiles { value: body::parsed(&json, is_typed)?, texts: files, counted, _hold: hold })
     }
 }
 
 impl SentWithFiles {
-    /// Reads the request in it; what is no file must be as short as any other body.
+    /// Reads the request in it, with its files.
     pub(super) fn asked(
-        &self,
+        self,
         read: impl FnOnce(&Map<String, Value>) -> Result<Asked, Problem>,
     ) -> Result<Asked, Problem> {
-        let fields = self.sent.object()?;
-        let is_large = self.bytes > busy::BYTES;
-        let asked = if is_large { busy::in_place(|| read(fields)) } else { read(fields) }?;
-        let rest = self.bytes.saturating_sub(asked.brought.iter().map(Brought::written).sum());
-        if rest <= self.max {
-            return Ok(asked);
-        }
-        let message =
-            format!("the body without its files has {rest} bytes; [server] max_body_bytes allows {}", self.max);
-        Err(Problem::new(Code::PayloadTooLarge, message))
+        let fields = self.value.as_object().ok_or_else(body::no_object)?;
+        let whole = || {
+            let mut asked = read(fields)?;
+            asked.brought.iter_mut().try_for_each(|file| file.fill(&self.texts))?;
+            Ok::<_, Problem>(asked)
+        };
+        // A message without files is short enough for any thread.
+        let asked: Asked = if self.texts.is_empty() { whole() } else { busy::in_place(whole) }?;
+        Ok(Asked { counted: self.counted, ..asked })
     }
 }
 
@@ -231,10 +280,9 @@ mod tests {
     }
 
     fn inline(name: Option<&str>, kind: &str) -> Brought {
-        let written = if kind == "text/csv" { 4 } else { format!("data:{kind};base64,").len() + 4 };
         let name = name.map(str::to_owned);
         let place = "messages[0]".to_owned();
-        Brought::Inline { name, kind: MediaType::parse(kind), bytes: b"hey".to_vec(), written, place }
+        Brought::Inline { name, kind: MediaType::parse(kind), bytes: Bytes::from("hey"), left: None, place }
     }
 
     #[test]

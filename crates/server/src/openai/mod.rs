@@ -10,6 +10,7 @@ mod completions;
 mod error;
 mod files;
 mod head;
+mod lean;
 mod models;
 mod request;
 mod responses;

@@ -2,6 +2,7 @@
 //! it belongs to. A field that would change the answer and is not supported is refused; one that has no effect is named
 //! in `warnings`.
 
+use axum::body::Bytes;
 use consort_core::chat::{CONTENT_MAX, Earlier, Role};
 use consort_core::message::Attached;
 use consort_core::model_options::{ModelOptions, REASONING_EFFORTS};
@@ -81,6 +82,8 @@ pub(crate) struct Asked {
     pub(super) brought: Vec<Brought>,
     /// The same files, once they are stored.
     pub(super) files: Vec<Attached>,
+    /// The memory that the files take, as long as they are not stored.
+    pub(super) counted: Bytes,
     pub(super) place: ThreadChoice,
     /// The inputs of a run besides the message.
     pub(super) metadata: Map<String, Value>,
@@ -109,6 +112,12 @@ impl Asked {
     /// Creates a message to the chat agent.
     pub(crate) fn message(content: String, place: ThreadChoice) -> Asked {
         Asked { content, place, ..Asked::default() }
+    }
+
+    /// Drops the files as they came, which are stored already.
+    pub(super) fn forget_files(&mut self) {
+        self.brought = Vec::new();
+        self.counted = Bytes::new();
     }
 
     /// Adds files, which were uploaded before.

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use consort_tools::attachments::Attachment;
+use consort_tools::attachments::{self, Attachment};
+use futures::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,6 +16,7 @@ use crate::Site;
 use crate::access::{Caller, Pass, Scope};
 use crate::body::SentFile;
 use crate::endpoint::{Endpoint, LOCATION, Tag, Whose, delete, get, post};
+use crate::once;
 use crate::problem::{Code, Problem};
 
 /// The types of files that are taken.
@@ -77,7 +80,11 @@ async fn create(
 ) -> Result<Response, Problem> {
     let SentFile { kind, name, bytes } = sent?;
     let owner = pass.sight.owner();
-    let attachment = site.engine().attachments().put(&owner, (name.as_deref(), &kind), &bytes, site.now()).await?;
+    let attachments = site.engine().attachments();
+    let now = site.now();
+    // To its end even when the client is gone: only then is the memory of the file free again.
+    let stored = async move { attachments.put(&owner, (name.as_deref(), &kind), &bytes, now).await };
+    let attachment = site.keys.spawn(stored).await.map_err(|_| once::stopping())??;
     tracing::info!(attachment = attachment.id, bytes = attachment.bytes, by = caller.0, "attachment uploaded");
     let location = [(header::LOCATION, format!("/api/attachments/{}", attachment.id))];
     Ok((StatusCode::CREATED, location, Json(view(attachment))).into_response())
@@ -93,8 +100,15 @@ async fn one(
     if !pass.sight.covers(&attachment.owner) {
         return Err(missing(&id));
     }
-    let bytes = attachments.content(&attachment).await?;
+    let mut reading = attachments.open(&attachment);
+    // What cannot be read is a problem rather than an answer that breaks off, if it is known by then.
+    let first = reading.next().await?.unwrap_or_default();
+    let rest = stream::try_unfold(reading, |mut reading| async {
+        let piece = reading.next().await?;
+        Ok::<_, attachments::Error>(piece.map(|piece| (piece, reading)))
+    });
     let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_LENGTH, attachment.bytes.into());
     let kind = HeaderValue::from_str(&attachment.media_type).unwrap_or(HeaderValue::from_static("text/plain"));
     headers.insert(header::CONTENT_TYPE, kind);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -102,7 +116,7 @@ async fn one(
     let disposition = format!("attachment; filename*=UTF-8''{}", encoded(&attachment.name));
     let disposition = HeaderValue::from_str(&disposition).unwrap_or(HeaderValue::from_static("attachment"));
     headers.insert(header::CONTENT_DISPOSITION, disposition);
-    Ok((headers, bytes).into_response())
+    Ok((headers, Body::from_stream(stream::iter([Ok(first)]).chain(rest))).into_response())
 }
 
 async fn remove(

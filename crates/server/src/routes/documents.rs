@@ -207,7 +207,7 @@ async fn document(sent: JsonOrFile, pairs: &Pairs) -> Result<NewDocument, Proble
         JsonOrFile::Json(sent) => NewDocument::written(sent.text("title")?, sent.text("content")?).await?,
         JsonOrFile::File(SentFile { kind, name, bytes }) => {
             let title = pairs.first("title").filter(|title| !title.trim().is_empty());
-            NewDocument::file(title.or(name.as_deref()), &kind, bytes.into()).await?
+            NewDocument::file(title.or(name.as_deref()), &kind, bytes).await?
         }
     })
 }

@@ -237,6 +237,10 @@ impl Session {
         if text.len() > self.site.server.sockets.max_frame_bytes {
             return self.too_large();
         }
+        let _hold = match self.site.memory.values(text.as_bytes()).await {
+            Ok(hold) => hold,
+            Err(problem) => return self.tell(&Answer::Error(Failure::of(&problem, &Value::Null))),
+        };
         if let Err(error) = Said::read(text).act(self).await {
             self.tell(&Answer::Error(error));
         }

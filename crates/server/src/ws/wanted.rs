@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_list_replaces_the_filter_and_a_star_removes_it_with_its_run() {
-        let read = |frame: Value| Wanted::read(&Sent(frame)).map_err(|problem| problem.code().word());
+        let read = |frame: Value| Wanted::read(&Sent::of(frame)).map_err(|problem| problem.code().word());
         let one = Wanted { types: Some(vec!["task_started".to_owned()]), run: Some("r".to_owned()) };
         assert_eq!(read(json!({ "events": ["task_started"], "runId": "r" })), Ok(one.clone()));
         for all in [json!({ "runId": "r" }), json!({ "events": [], "runId": "r" }), json!({ "events": ["x", "*"] })] {

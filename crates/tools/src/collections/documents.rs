@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use consort_core::id::Millis;
 use consort_log as log;
 
@@ -56,7 +57,7 @@ impl NewDocument {
     }
 
     /// Returns the document in a file; without a title it has that of its first line.
-    pub async fn file(title: Option<&str>, kind: &MediaType, bytes: Vec<u8>) -> Result<NewDocument, Error> {
+    pub async fn file(title: Option<&str>, kind: &MediaType, bytes: Bytes) -> Result<NewDocument, Error> {
         let size = bytes.len() as u64;
         if size == 0 {
             return Err(Error::Invalid("the file is empty".to_owned()));

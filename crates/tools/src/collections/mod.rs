@@ -502,14 +502,14 @@ mod tests {
         let collections = Collections::new(Arc::new(MemoryLog::default()));
         collections.create("kitchen", 1).await.unwrap();
         let csv = crate::extract::MediaType::parse("text/csv");
-        let file = NewDocument::file(None, &csv, b"\n# dish,salt\nsoup,much".to_vec()).await.unwrap();
+        let file = NewDocument::file(None, &csv, b"\n# dish,salt\nsoup,much".to_vec().into()).await.unwrap();
         assert_eq!(file.title(), "dish,salt");
         let long = "x".repeat(TITLE_MAX + 1);
-        assert!(matches!(NewDocument::file(Some(&long), &csv, b"a".to_vec()).await, Err(Error::Invalid(_))));
-        assert!(matches!(NewDocument::file(None, &csv, Vec::new()).await, Err(Error::Invalid(_))));
+        assert!(matches!(NewDocument::file(Some(&long), &csv, b"a".to_vec().into()).await, Err(Error::Invalid(_))));
+        assert!(matches!(NewDocument::file(None, &csv, Vec::new().into()).await, Err(Error::Invalid(_))));
         let pdf = crate::extract::pdf_of(&["Boil water.", "Add saffron."]);
         let kind = crate::extract::MediaType::parse(crate::extract::PDF);
-        let document = NewDocument::file(Some("Menu"), &kind, pdf).await.unwrap();
+        let document = NewDocument::file(Some("Menu"), &kind, pdf.into()).await.unwrap();
         collections.put("kitchen", &document, 2).await.unwrap();
         assert_eq!(collections.search("saffron", &[], 5, 3).await.unwrap()[0].place, PassagePlace::Page(2));
     }

@@ -2,6 +2,7 @@
 
 use std::io::{BufReader, Cursor, Read};
 
+use bytes::Bytes;
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 use zip::ZipArchive;
@@ -17,7 +18,7 @@ const XML_MAX: u64 = 64 << 20;
 const PIECES: usize = 4096;
 
 /// Returns the text of a DOCX file, a line for each paragraph.
-pub(super) fn text(bytes: Vec<u8>, patience: &Patience) -> Result<String, String> {
+pub(super) fn text(bytes: Bytes, patience: &Patience) -> Result<String, String> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
     let words = archive.by_name(WORDS).map_err(|_| format!("it has no {WORDS}"))?;
     let mut reader = Reader::from_reader(BufReader::new(words.take(XML_MAX)));

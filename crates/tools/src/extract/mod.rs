@@ -8,10 +8,11 @@ mod pdf;
 use std::path::Path;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use bytes::Bytes;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use crate::fetch::decode;
+use crate::fetch::{decode, is_text};
 use crate::own_thread::{Patience, on_own_thread};
 use crate::page_text;
 
@@ -22,6 +23,10 @@ pub const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordproces
 
 /// The maximum size of the text of one file in bytes.
 pub const TEXT_MAX: usize = 4 * 1024 * 1024;
+/// The maximum size of a text file in bytes: two bytes become one character at most, so a longer one has too much text.
+const PLAIN_MAX: usize = 2 * TEXT_MAX;
+/// The maximum size of an HTML file in bytes: markup takes a part of it.
+const HTML_MAX: usize = 2 * TEXT_MAX;
 /// The maximum number of pages of a file; a longer one is better split for those who cite it.
 pub const PAGES_MAX: usize = 2_000;
 /// The time after which a file that is still being read is given up.
@@ -96,9 +101,9 @@ impl MediaType {
         self.charset.as_deref()
     }
 
-    /// Returns these bytes as text.
-    pub(crate) fn text(&self, bytes: &[u8]) -> Result<String, Error> {
-        text(self, bytes)
+    /// Returns whether these bytes are text.
+    pub(crate) fn is_text(&self, bytes: &[u8]) -> bool {
+        is_text(bytes, self.charset())
     }
 
     /// Returns how files of this type are read; none for those that have no text.
@@ -144,14 +149,19 @@ impl Extracted {
 }
 
 /// Returns the text of a file.
-pub async fn extract(kind: &MediaType, bytes: Vec<u8>) -> Result<Extracted, Error> {
+pub async fn extract(kind: &MediaType, bytes: Bytes) -> Result<Extracted, Error> {
     let allowed =
         || format!("a file of type '{}' has no text that can be read: send {PDF}, {DOCX} or text/*", kind.essence);
     let format = kind.format().ok_or_else(|| Error::Unsupported(allowed()))?;
     check_bytes(format, &bytes)?;
     let extracted = match format {
         Format::Plain => Extracted::plain(text(kind, &bytes)?),
-        Format::Html => Extracted::plain(page_text(text(kind, &bytes)?).await.map_err(Error::Unreadable)?),
+        Format::Html => {
+            let _place = place().await?;
+            let source = text(kind, &bytes)?;
+            drop(bytes);
+            Extracted::plain(page_text(source).await.map_err(Error::Unreadable)?)
+        }
         Format::Pdf => Extracted { pages: apart(move |patience| pdf::pages(&bytes, patience)).await?, is_paged: true },
         Format::Docx => Extracted::plain(apart(move |patience| docx::text(bytes, patience)).await?),
     };
@@ -159,9 +169,13 @@ pub async fn extract(kind: &MediaType, bytes: Vec<u8>) -> Result<Extracted, Erro
         return Err(Error::Unreadable("there are no words in this document".to_owned()));
     }
     if extracted.pages.iter().map(String::len).sum::<usize>() > TEXT_MAX {
-        return Err(Error::Unreadable(format!("a document has at most {TEXT_MAX} bytes of text")));
+        return Err(too_much_text());
     }
     Ok(extracted)
+}
+
+fn too_much_text() -> Error {
+    Error::Unreadable(format!("a document has at most {TEXT_MAX} bytes of text"))
 }
 
 /// Refuses bytes that are not of the declared type.
@@ -171,7 +185,16 @@ fn check_bytes(format: Format, bytes: &[u8]) -> Result<(), Error> {
         Format::Docx => (bytes.starts_with(b"PK\x03\x04"), "a DOCX file"),
         Format::Html | Format::Plain => (!is_pdf(bytes) && !bytes.starts_with(b"PK\x03\x04"), "text"),
     };
-    if is_fine { Ok(()) } else { Err(Error::Unsupported(format!("the bytes are not {name}, as the type says"))) }
+    if !is_fine {
+        return Err(Error::Unsupported(format!("the bytes are not {name}, as the type says")));
+    }
+    match format {
+        Format::Plain if bytes.len() > PLAIN_MAX => Err(too_much_text()),
+        Format::Html if bytes.len() > HTML_MAX => {
+            Err(Error::Unreadable(format!("an HTML file has at most {HTML_MAX} bytes")))
+        }
+        Format::Pdf | Format::Docx | Format::Html | Format::Plain => Ok(()),
+    }
 }
 
 /// Returns whether these bytes begin like a PDF, which may have a little before its first line.
@@ -196,8 +219,7 @@ where
     T: Send + 'static,
     W: FnOnce(&Patience) -> Result<T, String> + Send + 'static,
 {
-    let place = timeout(TIME_MAX, READERS.acquire()).await.map_err(|_elapsed| Error::Busy)?;
-    let place = place.map_err(|_closed| Error::Busy)?;
+    let place = place().await?;
     let reading = on_own_thread("document", STACK_BYTES, TIME_MAX, move |patience: Patience| {
         let _place = place;
         work(&patience)
@@ -206,6 +228,12 @@ where
         Ok(read) => read.map_err(|reason| Error::Unreadable(format!("the file cannot be read: {reason}"))),
         Err(_elapsed) => Err(Error::Unreadable(too_long())),
     }
+}
+
+/// Waits for a place among the readers.
+async fn place() -> Result<SemaphorePermit<'static>, Error> {
+    let place = timeout(TIME_MAX, READERS.acquire()).await.map_err(|_elapsed| Error::Busy)?;
+    place.map_err(|_closed| Error::Busy)
 }
 
 fn too_long() -> String {
@@ -222,7 +250,7 @@ mod tests {
     use super::*;
 
     async fn read(kind: &str, bytes: &[u8]) -> Result<Extracted, Error> {
-        extract(&MediaType::parse(kind), bytes.to_vec()).await
+        extract(&MediaType::parse(kind), bytes.to_vec().into()).await
     }
 
     fn unreadable<T>(read: &Result<T, Error>) -> bool {
@@ -279,6 +307,8 @@ mod tests {
         }
         assert!(unreadable(&read("text/plain", b"  \n").await));
         assert!(unreadable(&read("text/plain", &vec![b'a'; TEXT_MAX + 1]).await));
+        assert!(unreadable(&read("text/plain", &vec![b'a'; PLAIN_MAX + 1]).await));
+        assert!(unreadable(&read("text/html", &vec![b'a'; HTML_MAX + 1]).await));
     }
 
     #[tokio::test]

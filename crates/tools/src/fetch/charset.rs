@@ -4,23 +4,49 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 /// The number of bytes at the beginning of a page that are searched for its charset.
 const HEAD_BYTES: usize = 1024;
+/// The number of bytes of a long text that are decoded at once, when they are only looked at.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// Returns the text in `bytes`: decoded by their byte order mark, else as
 /// declared, else as the page itself says, else as UTF-8 when they are valid.
 pub(crate) fn decode(bytes: &[u8], declared: Option<&str>) -> Result<String, String> {
+    let (encoding, bytes) = encoding(bytes, declared)?;
+    Ok(text(encoding, bytes))
+}
+
+/// Returns whether `decode` returns a text without zero characters. The text is not kept, because it may be long.
+pub(crate) fn is_text(bytes: &[u8], declared: Option<&str>) -> bool {
+    let Ok((encoding, mut rest)) = encoding(bytes, declared) else { return false };
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let mut piece = String::with_capacity(PIECE_BYTES);
+    loop {
+        let (_full_or_done, read, _had_errors) = decoder.decode_to_string(rest, &mut piece, false);
+        if piece.contains('\0') {
+            return false;
+        }
+        rest = rest.get(read..).unwrap_or_default();
+        if rest.is_empty() {
+            return true;
+        }
+        piece.clear();
+    }
+}
+
+/// Returns the encoding of a text, and its bytes without a byte order mark.
+fn encoding<'a>(bytes: &'a [u8], declared: Option<&str>) -> Result<(&'static Encoding, &'a [u8]), String> {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
-        return Ok(text(encoding, bytes.get(mark..).unwrap_or_default()));
+        return Ok((encoding, bytes.get(mark..).unwrap_or_default()));
     }
     match declared.map(str::to_owned).or_else(|| said_in(bytes)) {
         Some(name) => match Encoding::for_label(name.as_bytes()) {
-            Some(encoding) => Ok(text(encoding, bytes)),
+            Some(encoding) => Ok((encoding, bytes)),
             None => Err(format!("its charset `{}` is not one that can be read here", name.trim())),
         },
         None if bytes.contains(&0) => Err("it is not text: it holds zero bytes".to_owned()),
         // A body cut off in the middle of a character is still UTF-8.
         None => Ok(match std::str::from_utf8(bytes) {
-            Err(error) if error.error_len().is_some() => text(WINDOWS_1252, bytes),
-            Ok(_) | Err(_) => text(UTF_8, bytes),
+            Err(error) if error.error_len().is_some() => (WINDOWS_1252, bytes),
+            Ok(_) | Err(_) => (UTF_8, bytes),
         }),
     }
 }
@@ -69,6 +95,17 @@ mod tests {
             let text = decode(bytes, declared).unwrap();
             assert!(text.ends_with(expected), "{text:?} {expected:?}");
         }
+    }
+
+    #[test]
+    fn a_long_text_is_looked_at_in_pieces() {
+        let long = "ä€b".repeat(PIECE_BYTES / 3);
+        assert!(is_text(long.as_bytes(), None));
+        assert!(is_text(&[0xe9; PIECE_BYTES + 1], Some("latin1")));
+        assert!(!is_text([long.as_bytes(), b"\0"].concat().as_slice(), Some("utf-8")), "the last character is zero");
+        let utf16: Vec<u8> = long.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(is_text(&utf16, Some("utf-16le")) && !is_text(&utf16, Some("klingon")));
+        assert!(!is_text(&[&utf16[..], &[0, 0]].concat(), Some("utf-16le")));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::http::{Body, body, chain, quote};
 use super::own_thread::on_own_thread;
 use super::{Answer, Invocation, Tool};
 
-pub(super) use charset::decode;
+pub(super) use charset::{decode, is_text};
 
 /// The default number of bytes that are read, and the maximum.
 const BYTES: usize = 1024 * 1024;

@@ -16,6 +16,8 @@ use super::super::own_thread::Patience;
 const CHUNK_BYTES: usize = 4 * 1024;
 /// The maximum nesting of elements; the conversion recurses once for each.
 const DEPTH_MAX: usize = 400;
+/// The maximum number of tags: each becomes a node, which takes far more memory than the tag.
+const TAGS_MAX: usize = 200_000;
 /// The minimum number of characters for a marked part of a page to count as its content.
 const CONTENT_MIN: usize = 200;
 /// Elements that contain no readable text.
@@ -30,6 +32,9 @@ const AROUND_ROLES: [&str; 6] = ["navigation", "banner", "contentinfo", "complem
 
 /// Returns the content of a page, with its title and absolute links.
 pub(super) fn markdown(html: &str, base: &Url, patience: &Patience) -> Result<String, String> {
+    if html.bytes().filter(|byte| *byte == b'<').count() > TAGS_MAX {
+        return Err(format!("the page has more than {TAGS_MAX} tags"));
+    }
     let document = parse(html, patience)?;
     let nodes = nodes(&document)?;
     let title = nodes.iter().find(|node| tag(node) == Some("title")).map(words).unwrap_or_default();

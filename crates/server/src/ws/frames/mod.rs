@@ -83,14 +83,14 @@ pub(super) struct Said {
 impl Said {
     pub(super) fn read(text: &str) -> Said {
         match json(text.as_bytes()) {
-            Ok(frame @ Value::Object(_)) => Said { row: row(&frame), sent: Sent(frame) },
+            Ok(frame @ Value::Object(_)) => Said { row: row(&frame), sent: Sent::of(frame) },
             Ok(_) => Said::nothing("a frame is one JSON object".to_owned()),
             Err(error) => Said::nothing(format!("Invalid JSON frame: {error}")),
         }
     }
 
     fn nothing(message: String) -> Said {
-        Said { sent: Sent(Value::Null), row: Err(Problem::bad_request(message)) }
+        Said { sent: Sent::of(Value::Null), row: Err(Problem::bad_request(message)) }
     }
 
     /// Returns the key of an `auth` frame.

@@ -65,7 +65,7 @@ async fn request(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let body: Map<String, Value> =
         sent.object()?.iter().filter(|(name, _)| !ENVELOPE.contains(&name.as_str())).map(owned).collect();
     let blank = ack(sent);
-    let ack = match submit::take((&session.site, &session.runs), &Sent(body.into()), From::default()).await {
+    let ack = match submit::take((&session.site, &session.runs), &Sent::of(body.into()), From::default()).await {
         Ok(Taken::Run { run, accepted }) => {
             let Accepted { tasks, workflow, warnings, .. } = accepted;
             session.submitted.insert(run.clone());
