@@ -46,9 +46,9 @@ pub(crate) struct Trouble {
     pub(crate) name: &'static str,
     /// The variable that sets how often.
     pub(crate) variable: &'static str,
-    /// How often, unless the variable says so.
+    /// The number of times, unless the variable sets it.
     pub(crate) usual: u64,
-    /// How often one server does; then its jobs may end, and all of them are judged.
+    /// The number of times for one server; then its jobs may end, and all of them are judged.
     pub(crate) per_server: u64,
 }
 
