@@ -20,6 +20,9 @@ interface RunTableProps {
   selection?: Selection;
 }
 
+/** Tags shown in a row; its page has all of them. */
+const TAGS_MAX = 4;
+
 /** Runs, one in a row, each a link to its page. */
 export function RunTable({ runs, selection }: RunTableProps) {
   const isAll = selection !== undefined && runs.every(({ runId }) => selection.ids.has(runId));
@@ -128,9 +131,10 @@ function Check({ run: { runId, ...run }, selection: { ids, set } }: { run: RunRo
 function Tags({ tags }: { tags: RunRow['tags'] }) {
   const entries = Object.entries(tags);
   if (entries.length === 0) return null;
+  const hidden = entries.slice(TAGS_MAX);
   return (
     <span className={css.tags}>
-      {entries.map(([name, value]) => (
+      {entries.slice(0, TAGS_MAX).map(([name, value]) => (
         <Link
           key={name}
           className={css.tag}
@@ -140,6 +144,11 @@ function Tags({ tags }: { tags: RunRow['tags'] }) {
           {tagText(name, value)}
         </Link>
       ))}
+      {hidden.length > 0 ? (
+        <span className={css.moreTags} title={hidden.map(([name, value]) => `${name}:${value}`).join('\n')}>
+          +{hidden.length}
+        </span>
+      ) : null}
     </span>
   );
 }
