@@ -10,9 +10,10 @@ use super::instance::instance;
 use super::safe::safe;
 use super::view::{Call, Conversation, State, Task, View};
 use super::words::{counted, cut, cut_start, dollars, one_line, padded, right, soon, span, until, width};
+use super::wrap;
 
 /// Minimal columns for a task's activity, before other columns are left out.
-const DOING_MIN: usize = 24;
+const DOING_MIN: usize = 20;
 /// The maximum number of columns of a name.
 const NAME_MAX: usize = 28;
 const GAP: &str = "  ";
@@ -60,6 +61,26 @@ impl Line {
     pub(crate) fn text(&self) -> String {
         self.0.iter().map(|(_, text)| text.as_str()).collect()
     }
+
+    /// Returns the line as lines of at most this many columns, broken between words.
+    pub(crate) fn broken(&self, columns: usize) -> Vec<Line> {
+        let pieces: Vec<(Tone, String)> = self.0.iter().map(|(tone, text)| (*tone, safe(text))).collect();
+        let text: String = pieces.iter().map(|(_, text)| text.as_str()).collect();
+        let mut signs = pieces.iter().flat_map(|(tone, text)| text.chars().map(move |sign| (*tone, sign)));
+        let toned = |row: &String| {
+            let mut line: Vec<(Tone, String)> = Vec::new();
+            for sign in row.chars() {
+                // The spaces at which rows end are in none of them.
+                let tone = signs.find(|(_, next)| *next == sign).map_or(Tone::Plain, |(tone, _)| tone);
+                match line.last_mut() {
+                    Some((last, text)) if *last == tone => text.push(sign),
+                    Some(_) | None => line.push((tone, sign.to_string())),
+                }
+            }
+            Line(line)
+        };
+        wrap::rows(&text, columns.max(1)).iter().map(toned).collect()
+    }
 }
 
 /// Returns the run as lines that fit.
@@ -100,6 +121,12 @@ impl Doing {
         match self {
             Doing::Start(text) => Doing::Start(safe(&text)),
             Doing::End(text) => Doing::End(safe(&text)),
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Doing::Start(text) | Doing::End(text) => width(text),
         }
     }
 }
@@ -278,8 +305,11 @@ impl Columns {
             let taken: usize = cells.iter().filter(|cell| **cell > 0).map(|cell| cell + GAP.len()).sum();
             total.saturating_sub(2 + name + GAP.len() + taken)
         };
+        // Where little is said, as at the end of a run, the cells stay.
+        let named = |row: &Row| if row.name.is_empty() { name + GAP.len() } else { 0 };
+        let said = rows.iter().map(|row| row.doing.width().saturating_sub(named(row))).max().unwrap_or(0);
         for index in LEFT_OUT {
-            if doing(&cells) >= DOING_MIN {
+            if doing(&cells) >= DOING_MIN.min(said) {
                 break;
             }
             cells.iter_mut().skip(index).take(1).for_each(|cell| *cell = 0);

@@ -14,7 +14,7 @@ use consort_core::message::FailureKind;
 use consort_core::spec::{OnTimeout, Workflow};
 use serde_json::{Value, json};
 
-use super::block::{Line, Size, lines};
+use super::block::{Line, Size, Tone, lines};
 use super::plain;
 use super::view::{About, View};
 use super::words::{span, width};
@@ -228,13 +228,51 @@ fn picture(frames: &[Received], width: usize) -> String {
 
 #[test]
 fn a_run_under_way_says_what_each_task_does_and_what_it_has_used() {
-    let expected = "
-⠋ research  Bees are social insects           sonnet                         1.9s
-⠋ schedule  tool calculator {\"input\":\"3 * 2…   haiku  1,204 tokens  $0.0012  1.8s
-· program   waits for research, schedule
-  0 of 3 tasks done                                   1,204 tokens  $0.0012  2.0s
+    let forty = "
+⠋ research  …s are social insects  1.9s
+⠋ schedule  tool calculator {\"in…  1.8s
+· program   waits for research,…
+  0 of 3 tasks done                2.0s
 ";
-    assert_eq!(picture(&under_way(), 81), expected);
+    let eighty = "
+⠋ research  Bees are social insects         sonnet                         1.9s
+⠋ schedule  tool calculator {\"input\":\"3 *…   haiku  1,204 tokens  $0.0012  1.8s
+· program   waits for research, schedule
+  0 of 3 tasks done                                 1,204 tokens  $0.0012  2.0s
+";
+    let wide = "
+⠋ research  Bees are social insects                                                 sonnet                         1.9s
+⠋ schedule  tool calculator {\"input\":\"3 * 25\"}                                       haiku  1,204 tokens  $0.0012  1.8s
+· program   waits for research, schedule
+  0 of 3 tasks done                                                                         1,204 tokens  $0.0012  2.0s
+";
+    // The last column of a terminal is left free.
+    for (columns, expected) in [(40, forty), (80, eighty), (120, wide)] {
+        assert_eq!(picture(&under_way(), columns - 1), expected, "{columns} columns");
+    }
+}
+
+#[test]
+fn a_run_that_is_over_says_how_long_its_tasks_took_on_a_narrow_terminal_too() {
+    let mut frames = under_way();
+    frames.extend([done("1", 1_500, 30), done("2", 700, 1204), done("3", 900, 10)]);
+    let forty = "
+✓ research                         1.5s
+✓ schedule                $0.0012  0.7s
+✓ program                          0.9s
+  3 of 3 tasks done       $0.0012  2.0s
+";
+    assert_eq!(picture(&frames, 39), forty);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_broken_between_words_and_keeps_its_tones() {
+    let line = Line(vec![(Tone::Good, "✓ ".to_owned()), (Tone::Plain, "calculator  one and two".to_owned())]);
+    let rows = line.broken(12);
+    let pieces: Vec<Vec<(Tone, &str)>> =
+        rows.iter().map(|row| row.0.iter().map(|(tone, text)| (*tone, text.as_str())).collect()).collect();
+    assert_eq!(pieces, [vec![(Tone::Good, "✓ "), (Tone::Plain, "calculator")], vec![(Tone::Plain, "one and two")],]);
+    assert_eq!(line.broken(80), [line]);
 }
 
 /// Returns the frames of a run whose second task is done for three items, and whose
@@ -303,15 +341,8 @@ fn a_line_of_a_log_names_the_instance_it_is_about() {
 }
 
 #[test]
-fn on_a_narrow_terminal_the_least_important_columns_go_and_no_line_is_too_long() {
-    let expected = "
-⠋ research  Bees are social insects     1.9s
-⠋ schedule  tool calculator {\"input\":…  1.8s
-· program   waits for research, sched…
-  0 of 3 tasks done                     2.0s
-";
-    assert_eq!(picture(&under_way(), 44), expected);
-    for columns in [7, 10, 20, 33, 44, 60, 82, 200] {
+fn no_line_of_a_run_is_too_long() {
+    for columns in [7, 10, 20, 33, 40, 44, 60, 82, 200] {
         for line in lines(&view(&under_way()), Duration::from_secs(2), Size { width: columns, height: 24 }) {
             assert!(width(&line.text()) <= columns, "{columns}: {}", line.text());
         }

@@ -103,7 +103,12 @@ impl<'a> Screen<'a> {
             }
             (Shown::Line(line), _) => {
                 self.make_room()?;
-                self.output.err.draw(&self.painter.coloured(&line).text("\n"))
+                let rows = match self.look {
+                    Look::Block(_) => line.broken(size(self.output.err).width),
+                    Look::Lines | Look::Frames => vec![line],
+                };
+                let put = |drawn: Drawing, row| drawn.then(self.painter.coloured(row)).text("\n");
+                self.output.err.draw(&rows.iter().fold(Drawing::default(), put))
             }
         }
     }

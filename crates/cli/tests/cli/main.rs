@@ -98,4 +98,6 @@ mod typing;
 #[cfg(test)]
 mod victim;
 #[cfg(test)]
+mod widths;
+#[cfg(test)]
 mod workflows;

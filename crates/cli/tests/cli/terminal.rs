@@ -35,9 +35,22 @@ impl Terminal {
         Terminal::with(command)
     }
 
-    /// Starts a command whose outputs and input are the terminal.
-    pub(crate) fn with(mut command: Command) -> Terminal {
+    /// Starts it on a terminal with this many columns.
+    pub(crate) fn sized(columns: u16, folder: &Path, args: &[&str]) -> Terminal {
+        let mut command = Command::new("setsid");
+        command.args(["--ctty", env!("CARGO_BIN_EXE_consort")]).args(args).current_dir(folder);
         let (master, name) = pair();
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).unwrap();
+        Terminal::on((master, name), command)
+    }
+
+    /// Starts a command whose outputs and input are the terminal.
+    pub(crate) fn with(command: Command) -> Terminal {
+        Terminal::on(pair(), command)
+    }
+
+    fn on((master, name): (OwnedFd, CString), mut command: Command) -> Terminal {
         command.env("TERM", "xterm").env("NO_COLOR", "1");
         // What is typed is kept where the test can look at it.
         let state = command.get_current_dir().map(|folder| folder.join("state"));

@@ -4,17 +4,24 @@ use super::list::{standing, waits};
 use crate::commands::call::Printed;
 use crate::commands::reviews;
 use crate::show::record::{Page, Record};
+use crate::show::safe::safe;
 use crate::show::table::{Column, Table};
 use crate::show::words::{ago, counted, dollars, grouped, span};
+use crate::show::wrap::wrapped;
+
+/// The columns of the names of a head's lines.
+const NAMES: usize = 10;
+/// The lines of a head that are ids.
+const IDS: [&str; 3] = ["run", "retries", "forked"];
 
 /// Returns the response in words: a head, the tasks, open reviews, the output.
 pub(super) fn told(run: Record<'_>, page: &Page) -> Printed {
     let mut parts = vec![head(run, page), tasks(run, page)];
     parts.extend(run.list("pendingReviews").map(|review| reviews::paragraph(review, page)));
-    parts.extend(run.list("tasks").filter(|task| task.has("output")).map(output));
-    parts.extend(run.list("tasks").filter(|task| task.has("partialOutput")).map(partial));
-    parts
-        .extend(Some(run.line("error")).filter(|error| !error.is_empty()).map(|error| format!("It failed: {error}\n")));
+    parts.extend(run.list("tasks").filter(|task| task.has("output")).map(|task| output(task, page)));
+    parts.extend(run.list("tasks").filter(|task| task.has("partialOutput")).map(|task| partial(task, page)));
+    let error = Some(run.line("error")).filter(|error| !error.is_empty());
+    parts.extend(error.map(|error| format!("{}\n", fitted(&format!("It failed: {error}"), page))));
     Printed::out(parts.join("\n"))
 }
 
@@ -40,7 +47,18 @@ fn head(run: Record<'_>, page: &Page) -> String {
         ("forked", forked.unwrap_or_default()),
     ];
     let said = lines.into_iter().filter(|(_, value)| !value.is_empty());
-    said.map(|(name, value)| format!("{name:<9} {value}\n")).collect()
+    let value_room = page.room.map(|columns| columns.saturating_sub(NAMES));
+    let shown = |name: &str, value: &str| match value_room {
+        // An id stays whole, because people copy it.
+        Some(columns) if !IDS.contains(&name) => wrapped(&safe(value), columns).join(&format!("\n{:NAMES$}", "")),
+        Some(_) | None => value.to_owned(),
+    };
+    said.map(|(name, value)| format!("{name:<9} {}\n", shown(name, &value))).collect()
+}
+
+/// Returns a text that is broken between words where a terminal would break it anywhere.
+fn fitted(text: &str, page: &Page) -> String {
+    page.room.map_or_else(|| text.to_owned(), |columns| wrapped(&safe(text), columns).join("\n"))
 }
 
 fn tasks(run: Record<'_>, page: &Page) -> String {
@@ -71,14 +89,14 @@ fn tasks(run: Record<'_>, page: &Page) -> String {
     table.text(page.room)
 }
 
-fn output(task: Record<'_>) -> String {
+fn output(task: Record<'_>, page: &Page) -> String {
     let cut = if task.has("truncated") { ", cut at the output limit" } else { "" };
-    format!("── {}{cut} ──\n{}\n", task.line("name"), task.text("output").trim_end())
+    format!("── {}{cut} ──\n{}\n", task.line("name"), fitted(task.text("output").trim_end(), page))
 }
 
 /// Returns the partial answer of a failed task.
-fn partial(task: Record<'_>) -> String {
-    format!("── {}, as far as it came ──\n{}\n", task.line("name"), task.text("partialOutput").trim_end())
+fn partial(task: Record<'_>, page: &Page) -> String {
+    format!("── {}, as far as it came ──\n{}\n", task.line("name"), fitted(task.text("partialOutput").trim_end(), page))
 }
 
 #[cfg(test)]
