@@ -37,7 +37,7 @@ chaos: ## Run the tests that break things, longer than `make test` does
 smoke: ## Talk to a real small model on this machine
 	@scripts/smoke
 
-screenshots: ## Draw every page of the web UI, light and dark, wide and narrow, into docs/screenshots
+screenshots: ## Draw every page of the web UI, light and dark, wide and narrow, into target/screenshots
 	@scripts/setup test
 	@scripts/web build
 	@cargo build --workspace --locked --bin consort --examples

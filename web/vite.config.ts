@@ -34,7 +34,7 @@ function compress(): Plugin {
 }
 
 /** The browser tests that take longest, the longest first. */
-const SLOWEST = ['pages', 'language', 'large', 'long', 'editor', 'reviews', 'fit', 'chat', 'runs'];
+const SLOWEST = ['pages', 'extremes', 'language', 'large', 'long', 'editor', 'reviews', 'fit', 'chat', 'runs'];
 
 /** Begins with the slowest files, so that no worker is left alone with one at the end. */
 class SlowestFirst extends BaseSequencer {

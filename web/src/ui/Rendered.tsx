@@ -54,7 +54,10 @@ function Block({ node, children }: { node: ExtraProps['node']; children?: ReactN
   const { language, text } = blockOf(node);
   const code = (
     <div className={css.block}>
-      <pre>{children}</pre>
+      {/* A long line is scrolled with keys too. */}
+      <pre tabIndex={0} role="group" aria-label={t('the code')}>
+        {children}
+      </pre>
       <CopyText text={text} what={t('the code')} />
     </div>
   );
