@@ -246,13 +246,13 @@ impl Admission {
     /// Returns the number of runs that wait before this one; `None` when it does not wait.
     pub(crate) fn position(&self, run: &str) -> Option<usize> {
         let state = self.state();
-        let waiting = state.waiting.in_order(state.clock.now());
+        let waiting = state.waiting.in_order();
         waiting.iter().filter(|waiter| waiter.is_there()).position(|waiter| &*waiter.run == run)
     }
 
     pub(crate) fn load(&self) -> Load {
         let state = self.state();
-        let waiting = state.waiting.in_order(state.clock.now());
+        let waiting = state.waiting.in_order();
         Load { active: state.active, queued: waiting.iter().filter(|waiter| waiter.is_there()).count() }
     }
 
@@ -291,8 +291,7 @@ impl State {
 
     /// Returns the waiter whose turn it is.
     fn waiter(&mut self) -> Option<oneshot::Sender<Slot>> {
-        let now = self.clock.now();
-        while let Some(waiter) = self.waiting.pop(now) {
+        while let Some(waiter) = self.waiting.pop() {
             let turn = waiter.turn().take();
             if let Some(turn) = turn.filter(|turn| !turn.is_closed()) {
                 return Some(turn);

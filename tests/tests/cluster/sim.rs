@@ -358,7 +358,7 @@ fn line(store: &Store, state: &State) -> Vec<Arc<str>> {
             queue.push(priority, started_at, stream);
         }
     }
-    queue.in_order(store.clock.now())
+    queue.in_order()
 }
 
 impl Line for Way {

@@ -1,5 +1,6 @@
-//! A priority queue: the most urgent item first, and among equals the oldest. Waiting items become more
-//! urgent with time, so that no item waits for ever.
+//! A priority queue: the most urgent item first, and among equals the oldest. A level of urgency is worth a time of
+//! waiting, so that no item waits for ever. The order of two items never changes, so an item loses places only to
+//! more urgent ones that come later.
 
 use std::collections::VecDeque;
 
@@ -29,7 +30,7 @@ const LEVELS: usize = 4;
 /// The waiting items, each in the line of its priority.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
-    /// The wait after which an item counts as one level more urgent; 0 = never.
+    /// The wait that counts as much as one level; 0 = none does.
     aging_ms: Millis,
     lines: [VecDeque<(Millis, T)>; LEVELS],
 }
@@ -48,11 +49,11 @@ impl<T> Queue<T> {
     }
 
     /// Takes the next item.
-    pub fn pop(&mut self, now: Millis) -> Option<T> {
+    pub fn pop(&mut self) -> Option<T> {
         let aging_ms = self.aging_ms;
         let heads = self.lines.iter().enumerate().filter_map(|(level, line)| Some((level, line.front()?.0)));
         // The longer wait decides between equals, then the priority it came with.
-        let first = heads.max_by_key(|(level, at)| (effective(*level, *at, now, aging_ms), Millis::MAX - at, *level));
+        let first = heads.min_by_key(|(level, at)| (rank(*level, *at, aging_ms), *at, LEVELS - level));
         let (_, item) = self.lines.get_mut(first?.0)?.pop_front()?;
         Some(item)
     }
@@ -74,17 +75,21 @@ impl<T> Queue<T> {
 }
 
 impl<T: Clone> Queue<T> {
-    /// Returns all waiting items in the order in which they would be taken now.
-    pub fn in_order(&self, now: Millis) -> Vec<T> {
+    /// Returns all waiting items in the order in which they will be taken.
+    pub fn in_order(&self) -> Vec<T> {
         let mut rest = self.clone();
-        std::iter::from_fn(|| rest.pop(now)).collect()
+        std::iter::from_fn(|| rest.pop()).collect()
     }
 }
 
-/// Returns the level an item has after its wait.
-fn effective(level: usize, at: Millis, now: Millis, aging_ms: Millis) -> usize {
-    let raised = now.saturating_sub(at).checked_div(aging_ms).unwrap_or(0);
-    level.saturating_add(usize::try_from(raised).unwrap_or(LEVELS)).min(LEVELS - 1)
+/// Returns the rank of an item, the lowest first: the time at which it came, later by a wait for each level it lacks.
+/// Without such a wait the level decides alone.
+fn rank(level: usize, at: Millis, aging_ms: Millis) -> (usize, Millis) {
+    let missing = LEVELS - 1 - level;
+    match aging_ms {
+        0 => (missing, at),
+        _ => (0, at.saturating_add(aging_ms.saturating_mul(missing as Millis))),
+    }
 }
 
 #[cfg(test)]
@@ -100,20 +105,44 @@ mod tests {
         {
             queue.push(priority, at as Millis, at);
         }
-        assert_eq!(queue.in_order(1_000_000), [2, 3, 0, 4, 1]);
+        assert_eq!(queue.in_order(), [2, 3, 0, 4, 1]);
         assert_eq!(queue.len(), 5, "looking takes nothing away");
         queue.retain(|item| *item != 3);
-        assert_eq!((queue.pop(9), queue.pop(9)), (Some(2), Some(0)));
+        assert_eq!((queue.pop(), queue.pop()), (Some(2), Some(0)));
     }
 
     #[test]
-    fn waiting_makes_urgent_until_nothing_new_goes_first_any_more() {
+    fn a_longer_wait_makes_up_for_a_lower_level() {
         let mut queue = Queue::new(100);
         queue.push(Priority::Low, 0, "old and low");
-        queue.push(Priority::High, 150, "new and high");
-        assert_eq!(queue.in_order(199), ["new and high", "old and low"]);
-        assert_eq!(queue.in_order(200), ["old and low", "new and high"], "two levels up, and it came first");
-        queue.push(Priority::Critical, 300, "new and critical");
-        assert_eq!(queue.pop(300), Some("old and low"), "it is critical too by now, and came first");
+        queue.push(Priority::High, 150, "high, and not late enough");
+        queue.push(Priority::High, 200, "high, and too late");
+        queue.push(Priority::Critical, 299, "critical in time");
+        queue.push(Priority::Critical, 300, "critical and too late");
+        let expected = [
+            "high, and not late enough",
+            "critical in time",
+            "old and low",
+            "high, and too late",
+            "critical and too late",
+        ];
+        assert_eq!(queue.in_order(), expected);
+    }
+
+    #[test]
+    fn nobody_loses_a_place_but_to_somebody_more_urgent_who_comes_later() {
+        let mut queue = Queue::new(60);
+        let levels = [Priority::Normal, Priority::Low, Priority::Critical, Priority::High];
+        for at in 0..400 {
+            let before = queue.in_order();
+            let priority = levels[(at * 7 % 4) as usize];
+            queue.push(priority, at, (priority, at));
+            let mut after = queue.in_order();
+            let place = after.iter().position(|item| *item == (priority, at)).unwrap();
+            let passed = &after[place + 1..];
+            assert!(passed.iter().all(|(other, _)| *other < priority), "{priority:?} at {at} has passed {passed:?}");
+            after.remove(place);
+            assert_eq!(after, before);
+        }
     }
 }

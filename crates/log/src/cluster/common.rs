@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use super::Claimed;
 use crate::Error;
 
-/// The wait after which a run in the line counts as one level more urgent.
+/// The wait of a run in the line that counts as much as one level of urgency.
 pub const AGING_MS: Millis = 60_000;
 
 /// A stream that joins the line.
@@ -31,8 +31,8 @@ pub struct Queued {
     pub before: Vec<Option<usize>>,
 }
 
-/// The streams that wait until a node has room for them, in one order for all nodes: by priority, which rises by one
-/// level for each [`AGING_MS`], then by the time of their start.
+/// The streams that wait until a node has room for them, in one order for all nodes: by the time of their start, which
+/// counts as [`AGING_MS`] later for each level of priority that they lack. The order of two of them never changes.
 pub trait Line: Send + Sync {
     /// Gives up streams that this node owns, as [`super::Ownership::give_up`] does, and puts them into the line:
     /// [`super::Ownership::claim`] passes them over from then on, and [`super::Ownership::take`] takes them

@@ -11,14 +11,11 @@ use crate::text::{escape, unescape};
 
 /// The condition of streams in the line.
 const IN_LINE: &str = "s.node IS NULL AND s.ended_at IS NULL AND s.priority IS NOT NULL";
-/// The greatest priority.
-const PRIORITY_MAX: i16 = 3;
 
-/// Returns the order of the line, at a time that is called `t.now`.
+/// Returns the order of the line. It depends on nothing that passes: a stream loses places only to more urgent ones
+/// that come later.
 fn order() -> String {
-    format!(
-        "least({PRIORITY_MAX}, s.priority + greatest(0, t.now - s.started_at) / {AGING_MS}) DESC, s.started_at, s.name"
-    )
+    format!("s.started_at - {AGING_MS}::int8 * s.priority, s.started_at, s.priority DESC, s.name")
 }
 
 impl Line for PgCluster {
@@ -45,8 +42,8 @@ impl Line for PgCluster {
 
     fn next(&self, room: usize) -> BoxFuture<'_, Result<Vec<Claimed>, Error>> {
         let sql = format!(
-            "WITH t AS MATERIALIZED (SELECT {NOW} AS now), free AS MATERIALIZED (
-                SELECT s.id, s.node, s.given_up FROM streams s, t WHERE {IN_LINE} AND {ABLE}
+            "WITH free AS MATERIALIZED (
+                SELECT s.id, s.node, s.given_up FROM streams s WHERE {IN_LINE} AND {ABLE}
                 ORDER BY {} LIMIT $2 FOR UPDATE OF s SKIP LOCKED)
             {TAKE}",
             order()
@@ -60,10 +57,10 @@ impl Line for PgCluster {
 
     fn queued<'a>(&'a self, streams: &'a [&'a str]) -> BoxFuture<'a, Result<Queued, Error>> {
         let sql = format!(
-            "WITH t AS MATERIALIZED (SELECT {NOW} AS now), line AS MATERIALIZED (
-                SELECT s.name, row_number() OVER (ORDER BY {}) - 1 AS before FROM streams s, t WHERE {IN_LINE})
+            "WITH line AS MATERIALIZED (
+                SELECT s.name, row_number() OVER (ORDER BY {}) - 1 AS before FROM streams s WHERE {IN_LINE})
             SELECT (SELECT count(*) FROM line), line.name, line.before
-            FROM t LEFT JOIN line ON line.name = ANY($1)",
+            FROM (SELECT 1) always LEFT JOIN line ON line.name = ANY($1)",
             order()
         );
         async move {
