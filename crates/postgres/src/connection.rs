@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use consort_log::Error;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls, Row};
+use tokio_postgres::{Client, Config, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::OpenError;
@@ -113,16 +115,30 @@ impl Connector {
         Ok(client)
     }
 
-    /// Connects once, to a database in which there may be nothing of ours yet.
+    /// Connects once, to a database in which there may be nothing of ours yet. All of its hosts are asked at the same
+    /// time, and the first one that takes writes is used.
     pub(crate) async fn connect_bare(&self) -> Result<Client, Failure> {
-        let config = &self.place.config;
+        let mut asked: FuturesUnordered<_> = self.place.hosts().into_iter().map(|host| self.connect_to(host)).collect();
+        let mut failure = Failure::Lost("its address names no host".to_owned());
+        while let Some(connected) = asked.next().await {
+            match connected {
+                Ok(client) => return Ok(client),
+                // A refusal says more than a host that is away.
+                Err(Failure::Lost(_)) if matches!(failure, Failure::Refused(_)) => {}
+                Err(other) => failure = other,
+            }
+        }
+        Err(failure)
+    }
+
+    async fn connect_to(&self, host: Config) -> Result<Client, Failure> {
         if self.place.security == Security::Off {
-            let (client, connection) = config.connect(NoTls).await?;
+            let (client, connection) = host.connect(NoTls).await?;
             // It ends when the client is dropped.
             tokio::spawn(connection);
             Ok(client)
         } else {
-            let (client, connection) = config.connect(self.tls.clone()).await?;
+            let (client, connection) = host.connect(self.tls.clone()).await?;
             tokio::spawn(connection);
             Ok(client)
         }

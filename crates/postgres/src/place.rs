@@ -32,7 +32,7 @@ pub(crate) enum Security {
 /// A database's address as it is meant.
 #[derive(Clone, Debug)]
 pub(crate) struct DatabaseAddress {
-    pub(crate) config: Config,
+    config: Config,
     pub(crate) security: Security,
 }
 
@@ -73,12 +73,17 @@ impl DatabaseAddress {
         if config.get_hosts().is_empty() {
             return Err(wrong("it names no host"));
         }
-        config.connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(SILENCE_MAX);
-        config.keepalives_idle(KEEPALIVE).keepalives_interval(KEEPALIVE).keepalives_retries(2);
         if config.get_application_name().is_none() {
             config.application_name("consort");
         }
         Ok(DatabaseAddress { config, security })
+    }
+
+    /// Returns the way to each of its hosts. One that takes connections and then is silent does not keep the others from
+    /// being asked, as it would if they were tried one after the other.
+    pub(crate) fn hosts(&self) -> Vec<Config> {
+        let count = self.config.get_hosts().len();
+        (0..count).map(|index| of_host(&self.config, index)).collect()
     }
 
     /// Returns the hosts, ports and the database, without user and password.
@@ -93,6 +98,29 @@ impl DatabaseAddress {
         let name = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
         format!("{}/{name}", hosts.join(","))
     }
+}
+
+/// Returns the settings for one of the hosts.
+fn of_host(all: &Config, index: usize) -> Config {
+    let mut one = Config::new();
+    match all.get_hosts().get(index) {
+        Some(Host::Tcp(name)) => one.host(name),
+        Some(Host::Unix(folder)) => one.host_path(folder),
+        None => &mut one,
+    };
+    let ports = all.get_ports();
+    all.get_hostaddrs().get(index).map(|address| one.hostaddr(*address));
+    ports.get(index).or(ports.first()).map(|port| one.port(*port));
+    all.get_user().map(|user| one.user(user));
+    all.get_password().map(|password| one.password(password));
+    all.get_dbname().map(|name| one.dbname(name));
+    all.get_options().map(|options| one.options(options));
+    all.get_application_name().map(|name| one.application_name(name));
+    one.ssl_mode(all.get_ssl_mode()).ssl_negotiation(all.get_ssl_negotiation());
+    one.channel_binding(all.get_channel_binding()).target_session_attrs(all.get_target_session_attrs());
+    one.connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(SILENCE_MAX);
+    one.keepalives_idle(KEEPALIVE).keepalives_interval(KEEPALIVE).keepalives_retries(2);
+    one
 }
 
 /// Returns the reason of an error with its cause; the error itself names only its kind.
@@ -111,6 +139,24 @@ fn wrong(reason: &str) -> OpenError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_host_is_asked_with_its_own_port_and_the_settings_of_all() {
+        let place = DatabaseAddress::parse("postgres://u:secret@a:1,b:2/c?sslmode=require&options=-cx%3D1").unwrap();
+        let hosts = place.hosts();
+        let named = |config: &Config| (config.get_hosts().to_vec(), config.get_ports().to_vec());
+        let tcp = |name: &str| vec![Host::Tcp(name.to_owned())];
+        assert_eq!(hosts.iter().map(named).collect::<Vec<_>>(), [(tcp("a"), vec![1]), (tcp("b"), vec![2])]);
+        for config in &hosts {
+            assert_eq!((config.get_user(), config.get_dbname()), (Some("u"), Some("c")));
+            assert_eq!((config.get_password(), config.get_options()), (Some(&b"secret"[..]), Some("-cx=1")));
+            assert_eq!(config.get_ssl_mode(), SslMode::Require);
+            assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+            assert_eq!(config.get_application_name(), Some("consort"));
+        }
+        let one_port = DatabaseAddress::parse("postgres://u@a,b/c").unwrap().hosts();
+        assert_eq!(one_port.iter().map(named).collect::<Vec<_>>(), [(tcp("a"), vec![5432]), (tcp("b"), vec![5432])]);
+    }
 
     #[test]
     fn an_address_names_hosts_and_says_how_safe_its_connections_are() {

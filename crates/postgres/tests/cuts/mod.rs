@@ -8,6 +8,7 @@ use consort_log::{Append, Error, Log, Query, Row, Seq};
 use consort_postgres::PgLog;
 use consort_test_postgres::database;
 use futures::future::join_all;
+use tokio::net::TcpListener;
 
 use crate::proxy::{Cut, EVERY, Proxy};
 
@@ -109,4 +110,16 @@ async fn a_row_that_arrives_late_on_a_lost_connection_replaces_no_later_one() {
     proxy.let_go().await;
     let found = log.list(Query { stream: Some("a".to_owned()), limit: 1, ..Query::default() }).await.unwrap();
     assert_eq!(&*found.rows[0].1.body, "second");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_takes_connections_and_is_silent_keeps_nobody_from_the_next() {
+    let Some(database) = database().await else { return };
+    // As a machine that is frozen does: the system takes the connection, and nobody answers.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let address = database.url().replacen('@', &format!("@127.0.0.1:{port},"), 1);
+    let log = PgLog::open_within(&address, Duration::from_secs(60)).await.unwrap();
+    log.append(append("a", 0, &["0"])).await.unwrap();
+    assert_eq!(bodies(&log, "a").await, ["0"]);
 }
