@@ -1,6 +1,6 @@
 //! A server in a folder of its own, and commands that talk to it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, sink};
 use std::process::Child;
 
 use rustix::process::{Pid, Signal};
@@ -109,5 +109,8 @@ fn listening(folder: &TempDir, port: &str) -> (Child, String) {
     let mut line = String::new();
     BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let url = line.trim_end().strip_prefix("consort listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
+    // A server whose log nobody reads would wait for a reader once the pipe is full.
+    let mut log = process.stderr.take().unwrap();
+    std::thread::spawn(move || std::io::copy(&mut log, &mut sink()));
     (process, url)
 }

@@ -1,6 +1,16 @@
 //! Three servers over one PostgreSQL that are killed, and made to stand still, one after the other: every run ends, what
 //! may happen once does, nobody acts for a run that is another's, and clients see every event once.
-//! `CONSORT_NODE_TROUBLES` says how often.
+//! `CONSORT_NODE_TROUBLES` says how often. Beside that, what servers share under load, each with a number of its own:
+//! `limits`, the `line`, `keys`, `talks`, `words` and `copies`.
+
+mod copies;
+mod keys;
+mod limits;
+mod line;
+mod outside;
+mod talks;
+mod trio;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
