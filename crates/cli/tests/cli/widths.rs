@@ -1,4 +1,4 @@
-//! What `run`, `chat` and lists leave on terminals of 40, 80 and 120 columns: no line is broken by the terminal itself,
+//! The output of `run`, `chat` and lists on terminals of 40, 80 and 120 columns: no line is broken by the terminal itself,
 //! which would break it within a word.
 
 use std::path::Path;

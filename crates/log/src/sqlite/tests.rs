@@ -2,6 +2,7 @@
 //! a full disk, old and foreign files, erased bytes that remain.
 
 mod rows;
+mod syncs;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write, stdout};
@@ -252,12 +253,6 @@ fn files_that_are_newer_foreign_or_no_databases_are_refused_in_words() {
 }
 
 #[test]
-fn sqlite_is_built_to_sync_content_only() {
-    let flags = option_env!("LIBSQLITE3_FLAGS").unwrap_or_default();
-    assert!(flags.contains("-DHAVE_FDATASYNC=1"), "`.cargo/config.toml` is not read: {flags:?}");
-}
-
-#[test]
 fn a_cached_statement_is_compiled_once_however_often_it_is_used() {
     let (_folder, path) = file();
     let db = schema::open(&path, Options::default()).unwrap();
@@ -454,28 +449,6 @@ async fn a_damaged_write_ahead_log_is_reported_with_what_was_lost_and_kept() {
         let faults = SqliteLog::check(&copy).unwrap();
         let places: Vec<&str> = faults.iter().map(|fault: &Fault| fault.place.as_str()).collect();
         assert!(places.contains(&format!("{number}.db-wal.damaged").as_str()), "{what}: {faults:?}");
-    }
-}
-
-#[tokio::test]
-async fn the_write_ahead_log_keeps_its_room_when_it_is_emptied_and_what_follows_survives_a_crash() {
-    let (folder, path) = file();
-    let log = SqliteLog::open(&path).unwrap();
-    for seq in 0..10 {
-        log.append(marked("secret", seq * 2)).await.unwrap();
-    }
-    let wal = PathBuf::from(format!("{}-wal", path.display()));
-    let size = wal.metadata().unwrap().len();
-    log.erase(vec!["secret".into()]).await.unwrap();
-    let bytes = std::fs::read(&wal).unwrap();
-    assert!(bytes.len() as u64 >= size && bytes.iter().all(|byte| *byte == 0), "{} of {size} bytes", bytes.len());
-    for kept in 0..3 {
-        let crashed = folder.path().join(format!("after-{kept}.db"));
-        as_after_a_crash(&path, &crashed);
-        let again = SqliteLog::open(&crashed).unwrap();
-        assert_eq!((again.lost(), names(&again, all()).await.len()), (None, kept));
-        log.append(append(&format!("kept-{kept}"), 0, &["0"])).await.unwrap();
-        assert!(wal.metadata().unwrap().len() <= bytes.len() as u64, "nothing was added to the file");
     }
 }
 

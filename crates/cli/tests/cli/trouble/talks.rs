@@ -36,7 +36,7 @@ struct Talk<'a> {
     dice: Dice,
     name: String,
     path: String,
-    /// What was said, in order.
+    /// The messages, in order.
     said: Vec<String>,
 }
 
@@ -173,7 +173,9 @@ async fn what_a_server_has_acknowledged_every_server_shows_at_once_and_turns_nev
     let tallies = join_all(talks).await;
     let took = began.elapsed();
     let sum = |count: fn(&Tally) -> u64| tallies.iter().map(count).sum::<u64>();
-    let (reads, approvals, stops) = (sum(|tally| tally.reads), sum(|tally| tally.approvals), sum(|tally| tally.stops));
+    let reads = sum(|tally| tally.reads);
+    let approvals = sum(|tally| tally.approvals);
+    let stops = sum(|tally| tally.stops);
     assert_eq!(outside.most_of_a_talk(), 1, "turns of one conversation at once");
     assert_eq!(outside.calls() as u64, approvals, "each allowed call once");
     outside.check_calls();

@@ -136,7 +136,8 @@ async fn words_come_to_a_client_of_another_server_hardly_later_and_in_order() {
     let later = heard[0].iter().zip(&heard[1]).map(|((_, here), (_, there))| there.saturating_duration_since(*here));
     let mut later: Vec<Duration> = later.collect();
     later.sort();
-    let (half, most) = (percentile(&later, 50), percentile(&later, 99));
+    let half = percentile(&later, 50);
+    let most = percentile(&later, 99);
     say(&format!("{words} words: at another server {half:?} later (p50), {most:?} (p99)"));
     assert!(half <= LATE_MAX, "half of the words are {half:?} later at another server");
 }
