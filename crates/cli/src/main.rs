@@ -4,7 +4,6 @@
 mod assemble;
 mod client;
 mod commands;
-mod config;
 mod exit;
 mod output;
 mod show;

@@ -2,7 +2,8 @@
 
 use std::io::{IsTerminal, stdin};
 
-use crate::config::Env;
+use consort_config::Env;
+
 use crate::output::{Reader, Stream};
 use crate::show::paint::Colour;
 use crate::show::screen::Look;

@@ -2,10 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
+use consort_config::Config;
 use consort_log::cluster::{Identity, JoinError, Joined, LEASE, digest};
 use consort_tools::Toolbox;
-
-use crate::config::Config;
 
 /// The file that holds the name of the machine.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";

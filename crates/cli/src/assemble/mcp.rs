@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use consort_config::{self as config, Config, Env};
 use consort_tools::Toolbox;
 use consort_tools::mcp::{ServerOptions, Servers, Transport, Trouble};
 
 use super::Error;
-use crate::config::{self, Config, Env};
 
 /// The time that the servers may take before startup goes on without them.
 pub(crate) const START_MAX: Duration = Duration::from_secs(10);

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use consort::{Ensemble, EnsembleBuilder, ServerBuilder};
 use consort_chat::Chats;
+use consort_config::{self as config, Builtin, Config, Share, ShareKind};
 use consort_core::compile::Compiled;
 use consort_core::dynamic::NETWORK;
 use consort_core::own_tool::OwnTool;
@@ -28,7 +29,6 @@ pub(crate) use self::models::model;
 use self::plan::ensemble;
 pub(crate) use self::plan::plan;
 pub(crate) use self::tools::{sandbox, tools};
-use crate::config::{self, Builtin, Config, Share, ShareKind};
 
 /// The time that sending the last spans of a process may take.
 const FLUSH_MAX: Duration = Duration::from_secs(5);

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use consort::Model;
+use consort_config::{self as config, Config};
 use consort_core::catalog::ModelInfo;
 use consort_models::{DemoModel, Embedder, Provider};
 
 use super::Error;
-use crate::config::{self, Config};
 
 /// Returns a model as the library takes it; `pace` is the delay between tokens of the demo.
 pub(crate) fn model(model: &config::Model, pace: Duration) -> Model {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consort_config::{Builtin, Config, is_given, millis};
 use consort_core::catalog::ToolInfo;
 use consort_core::compile::{Catalog, Compiled, compile};
 use consort_core::draft::{Draft, Ensemble, Request};
@@ -12,8 +13,6 @@ use consort_core::mistake::{Code, Mistake};
 use consort_core::own_tool::OwnTool;
 use consort_core::spec::{Review, Spec, Task};
 use consort_tools::Toolbox;
-
-use crate::config::{Builtin, Config, is_given, millis};
 
 /// The name of a run without an ensemble.
 const NAMELESS: &str = "run";

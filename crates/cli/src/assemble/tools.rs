@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use consort_config::{self as config, Builtin, Config};
 use consort_http::outbound::{OutboundOptions, Reach};
 use consort_tools::mcp::Transport;
 use consort_tools::openapi::{ApiTool, OpenApiError};
 use consort_tools::{self as tool, HttpTool, Means, Pipeline, RunCommand, Sandbox, Step, Toolbox, Workspace};
 
 use super::Error;
-use crate::config::{self, Builtin, Config};
 
 /// Returns every tool that agents can call, except those that a run executes itself.
 pub(crate) fn tools(config: &Config) -> Result<Toolbox, Error> {

@@ -1,11 +1,11 @@
 //! The server that a command talks to, and the format of its output: the options that
 //! every command of this kind has.
 
+use consort_config::Env;
 use consort_http as http;
 use url::Url;
 
 use super::Client;
-use crate::config::Env;
 
 /// The default address of `consort serve`.
 const DEFAULT_URL: &str = "http://127.0.0.1:7329";

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use consort_config::Env;
 use consort_core::chat::Mode;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
@@ -18,7 +19,6 @@ use tokio::task::JoinSet;
 use self::updates::replayed;
 use crate::client::{Call, Client};
 use crate::commands::stdio::{self, Asked, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, failure};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::talk::place::ChatHost;

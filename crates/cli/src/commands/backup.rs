@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use anyhow::Context;
+use consort_config::Env;
 use consort_log::SqliteLog;
 
 use super::store::StoreOptions;
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 

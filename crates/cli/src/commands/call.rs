@@ -1,10 +1,10 @@
 //! A command that is one request to a server: sends it, and prints the response as
 //! JSON or in words.
 
+use consort_config::Env;
 use jiff::Timestamp;
 
 use crate::client::{Call, Client, Failure, Target};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 use crate::show::record::{Page, Record};

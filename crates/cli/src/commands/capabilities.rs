@@ -1,8 +1,9 @@
 //! `consort capabilities`: the choices that requests to a server have.
 
+use consort_config::Env;
+
 use crate::client::{Call, Target};
 use crate::commands::call::{Printed, call};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

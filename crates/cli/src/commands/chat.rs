@@ -7,13 +7,13 @@ mod local;
 use std::io::{self, IsTerminal, Read, stdin};
 use std::path::PathBuf;
 
+use consort_config::{Config, Env};
 use consort_core::chat::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::{Client, Target};
 use crate::commands::beside;
 use crate::commands::call::wrong;
-use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 use crate::show::screen::Look;

@@ -4,11 +4,11 @@ mod explain;
 
 use std::path::Path;
 
+use consort_config::{Config, Env, FILE_NAME, Spec};
 use consort_tools::Toolbox;
 use consort_tools::openapi::OpenApiError;
 
 use crate::assemble;
-use crate::config::{Config, Env, FILE_NAME, Spec};
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use consort_config::Env;
 use serde_json::json;
 
 use crate::client::{Call, Failure, Upload};
 use crate::commands::Group;
 use crate::commands::call::{Printed, call, wrong};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Command, ValueEnum};
 use clap_complete::Shell;
+use consort_config::Env;
 use tokio::time::timeout;
 
 use crate::client::ids::Kind;
 use crate::client::{Failure, Target};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 

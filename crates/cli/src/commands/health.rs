@@ -1,8 +1,9 @@
 //! `consort health`: whether a server takes work, as an exit status for probes.
 
+use consort_config::Env;
+
 use crate::client::{Call, Target};
 use crate::commands::call::{Printed, call};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 

@@ -4,9 +4,9 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use consort_config::{FILE_NAME, STARTER};
 use consort_log::private;
 
-use crate::config::{FILE_NAME, STARTER};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -33,8 +33,9 @@ pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
 mod tests {
     use std::fs;
 
+    use consort_config::Config;
+
     use super::*;
-    use crate::config::Config;
     use crate::output::{Reader, Stream};
 
     fn init(dir: &Path) -> (Exit, String) {

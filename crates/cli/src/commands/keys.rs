@@ -88,8 +88,9 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use consort_config::{Config, FILE_NAME};
+
     use super::*;
-    use crate::config::{Config, FILE_NAME};
     use crate::output::{Reader, Stream};
 
     fn new(name: &str, owner: Option<&str>) -> (Exit, String, String) {

@@ -9,6 +9,7 @@ mod upgrade;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use consort_config::Env;
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -16,7 +17,6 @@ use tokio::task::JoinSet;
 use self::upgrade::{Handshake, Questions, VERSION_KEY, answered, downgraded, headers, questions};
 use crate::client::Client;
 use crate::commands::stdio::{self, Asked, INTERNAL_ERROR, PARSE_ERROR, failure};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clap::Subcommand;
 use consort::{Calculator, Ensemble, Status, TaskOutcome};
+use consort_config::{Config, Env, Model};
 use consort_core::catalog::{ModelInfo, ToolInfo};
 use consort_core::draft::{self, Draft};
 use consort_tools::{Answer, Invocation, Tool};
@@ -17,7 +18,6 @@ use serde_json::{Map, Value, json};
 
 use crate::assemble;
 use crate::commands::call::{page, wrong};
-use crate::config::{Config, Env, Model};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::table::{Column, Table};

@@ -1,9 +1,10 @@
 //! `consort network`: the other ensembles that a server knows, and their shared
 //! capabilities.
 
+use consort_config::Env;
+
 use crate::client::{Call, Target};
 use crate::commands::call::{Printed, call};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

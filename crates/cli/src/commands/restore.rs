@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use consort_config::Env;
 use consort_log::{Fault, private};
 
 use super::store::{StoreOptions, examine};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use consort_config::Env;
 use serde_json::{Value, json};
 
 use crate::client::Call;
 use crate::commands::Group;
 use crate::commands::call::{Printed, call, wrong};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

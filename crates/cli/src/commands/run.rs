@@ -10,10 +10,10 @@ mod shown;
 
 use std::path::PathBuf;
 
+use consort_config::{Config, Env};
 use serde_json::Value;
 
 use crate::commands::{beside, input, pair};
-use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::screen::Look;

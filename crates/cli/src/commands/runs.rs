@@ -7,12 +7,12 @@ mod steer;
 mod watch;
 
 use clap::Subcommand;
+use consort_config::Env;
 use serde_json::json;
 
 use crate::client::Call;
 use crate::commands::Group;
 use crate::commands::call::{call, call_about};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::terminal::Terminal;

@@ -1,12 +1,12 @@
 //! `consort schedules`: the runs of a server that begin when they are due.
 
 use clap::Subcommand;
+use consort_config::Env;
 use serde_json::json;
 
 use crate::client::Call;
 use crate::commands::Group;
 use crate::commands::call::{Printed, call};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use consort_config::{Config, Env};
 use consort_log::cluster::JoinError;
 use consort_runtime::hooks::verify::Verify;
 use consort_server::access::Access;
@@ -21,7 +22,6 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::assemble::{self, Store, Surroundings};
-use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::terminal::Home;

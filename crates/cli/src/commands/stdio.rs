@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
+use consort_config::{Config, Env};
 use consort_core::owner::Owner;
 use consort_server::access::{Access, Key, Reach, Scope};
 use consort_server::{Terms, bind};
@@ -17,7 +18,6 @@ use crate::assemble;
 use crate::client::{Client, Target};
 use crate::commands::call::wrong;
 use crate::commands::{beside, keys, serve};
-use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::workers;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Subcommand;
+use consort_config::{Config, Env};
 use consort_log::{Fault, SqliteLog};
 use consort_postgres::{OpenError, PgLog, is_address};
 use tokio::runtime::Builder;
 
-use crate::config::{Config, Env};
 use crate::exit::Exit;
 use crate::output::Output;
 

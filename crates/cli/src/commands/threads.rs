@@ -1,13 +1,13 @@
 //! `consort threads`: the conversations of a server.
 
 use clap::Subcommand;
+use consort_config::Env;
 use serde_json::Value;
 
 use crate::client::Call;
 use crate::client::ids::Kind;
 use crate::commands::Group;
 use crate::commands::call::{Printed, ask, call, call_about, page};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

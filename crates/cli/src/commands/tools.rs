@@ -1,13 +1,13 @@
 //! `consort tools`: the tools of a server, listed and called directly.
 
 use clap::Subcommand;
+use consort_config::Env;
 use serde_json::{Value, json};
 
 use crate::client::Call;
 use crate::commands::Group;
 use crate::commands::call::{Printed, call, wrong};
 use crate::commands::capabilities;
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

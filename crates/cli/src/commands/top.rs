@@ -3,11 +3,11 @@
 
 use std::io::{IsTerminal, stdin};
 
+use consort_config::Env;
 use serde_json::Value;
 
 use crate::client::Target;
 use crate::commands::call::{ask, wrong};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::{Output, Reader};
 use crate::show::screen::Look;

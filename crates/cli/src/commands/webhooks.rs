@@ -1,12 +1,12 @@
 //! `consort webhooks`: the programs that a server notifies of runs, and the deliveries to them.
 
 use clap::Subcommand;
+use consort_config::Env;
 use serde_json::json;
 
 use crate::client::Call;
 use crate::commands::Group;
 use crate::commands::call::{Printed, call};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

@@ -5,6 +5,7 @@ mod show;
 use std::collections::BTreeSet;
 
 use clap::Subcommand;
+use consort_config::Env;
 use consort_core::request::parse;
 use serde_json::{Map, Value};
 
@@ -14,7 +15,6 @@ use crate::commands::call::{Printed, call, wrong};
 use crate::commands::run::remote::{Said, begin, follow};
 use crate::commands::run::request;
 use crate::commands::{Group, extend, input, pair};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

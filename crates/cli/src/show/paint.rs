@@ -2,9 +2,10 @@
 //! and no line longer than the terminal is wide, so that nothing flickers and nothing
 //! is left behind.
 
+use consort_config::Env;
+
 use super::block::{Line, Tone};
 use super::drawing::{Code, Drawing, Style};
-use crate::config::Env;
 
 /// Whether colours are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

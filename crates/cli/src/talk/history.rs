@@ -6,9 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use consort_config::Env;
 use consort_log::private;
-
-use crate::config::Env;
 
 /// Messages in the history; more than people look through.
 pub(super) const HISTORY_MAX: usize = 500;

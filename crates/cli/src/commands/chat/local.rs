@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use consort_chat::Chats;
+use consort_config::{Config, Env, FILE_NAME};
 use consort_tools::mcp::Servers;
 
 use super::Session;
 use crate::assemble::{self, Known, Store, Surroundings};
 use crate::commands::call::wrong;
-use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::screen::Look;

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
+use consort_config::Config;
 use consort_core::draft::{Draft, Each, Ensemble, Group};
 use consort_core::spec::Workflow;
 
-use crate::config::Config;
 use crate::show::safe::safe;
 use crate::show::words::{counted, cut, one_line};
 

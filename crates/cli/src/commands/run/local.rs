@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use consort_config::{Config, Env, FILE_NAME};
 use consort_core::compile::Compiled;
 use consort_core::spec::Kind;
 use consort_log::Query;
@@ -11,7 +12,6 @@ use consort_tools::Toolbox;
 use super::shown::Shown;
 use super::{Args, request, wrong};
 use crate::assemble::{self, Known, Store, Surroundings};
-use crate::config::{Config, Env, FILE_NAME};
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 use crate::show::screen::{Look, Screen};

@@ -1,12 +1,12 @@
 //! A run on a server, shown and steered as if it were here.
 
+use consort_config::Env;
 use futures::StreamExt;
 use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::{Args, request, wrong};
 use crate::client::{Call, Client, Failure, Target, Upload};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::Record;

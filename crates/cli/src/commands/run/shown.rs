@@ -3,6 +3,7 @@
 
 use std::io;
 
+use consort_config::Config;
 use consort_runtime::engine::Engine;
 use consort_server::{Server, bind};
 use tokio::sync::oneshot;
@@ -10,7 +11,6 @@ use tokio::task::JoinHandle;
 
 use crate::assemble::{self, Store, Surroundings};
 use crate::commands::serve;
-use crate::config::Config;
 use crate::output::Stream;
 
 /// The address it listens on: loopback only.

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use consort_config::Env;
 use serde_json::{Map, Value, json};
 
 use crate::client::{Call, Target};
 use crate::commands::call::{Printed, call, wrong};
 use crate::commands::{extend, input, json_file};
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};

@@ -1,9 +1,10 @@
 //! `consort runs watch`: a run on a server, shown as it is to the one who started it.
 
+use consort_config::Env;
+
 use crate::client::Target;
 use crate::client::ids::Kind;
 use crate::commands::call::wrong;
-use crate::config::Env;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::screen::Look;

@@ -7,13 +7,13 @@ use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
+use consort_config::{self as config, Config, Env};
 use consort_server::access::{Access, Key, Reach};
 use consort_server::oidc::Issuer;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::assemble;
-use crate::config::{self, Config, Env};
 use crate::terminal::Home;
 
 /// Returns the access rules of the configuration.

@@ -5,6 +5,7 @@ use std::fmt::Result as Written;
 use std::io;
 
 use clap::ValueEnum;
+use consort_config::Env;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::Targets;
@@ -14,7 +15,6 @@ use tracing_subscriber::fmt::{self, FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::config::Env;
 use crate::output::Reader;
 use crate::show::drawing::{Drawing, Style};
 use crate::show::paint::Colour;

@@ -5,9 +5,9 @@ use super::values::text;
 
 /// The endpoints under `/v1`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct OpenAi {
+pub struct OpenAi {
     /// The model that answers a chat UI's own prompts; the chat's when absent.
-    pub(crate) aux_model: Option<String>,
+    pub aux_model: Option<String>,
 }
 
 /// Reads `[openai]`.

@@ -1,8 +1,10 @@
-//! `consort.toml`, in two steps: [`typed`] holds the parsed text, [`Config`] its
-//! meaning. Every mistake is reported at once, with its line and key.
+//! `consort.toml`, in two steps: `typed` holds the parsed text, [`Config`] its meaning, in the settings that the
+//! library takes. Every mistake is reported at once, with its line and key.
 //!
-//! [`typed`], [`notes`], [`fields`] and [`values`] read any such file; then there is a
-//! file per section, and [`references`] checks one against another.
+//! # Layout
+//! - `typed`, `notes`, `fields`, `values` and `variables` read any such file; `mistake` says what is wrong with one
+//! - then there is a file per section
+//! - `references` checks one section against another
 
 mod auth;
 mod budget;
@@ -43,82 +45,82 @@ use consort_runtime::webhooks::Webhook;
 use consort_tools::mcp::ServerOptions;
 
 use chat::Chat;
-pub(crate) use cluster::Cluster;
+pub use cluster::Cluster;
 use ensemble::Template;
-pub(crate) use ensemble::{Share, ShareKind};
+pub use ensemble::{Share, ShareKind};
 use fields::{Fields, read_all};
-pub(crate) use mistake::Mistakes;
-pub(crate) use models::Model;
+pub use mistake::Mistakes;
+pub use models::Model;
 use network::Network;
 use openai::OpenAi;
-pub(crate) use openapi::Spec;
-pub(crate) use pipelines::{Pipeline, Step};
-pub(crate) use server::Server;
+pub use openapi::Spec;
+pub use pipelines::{Pipeline, Step};
+pub use server::Server;
 use tools::Tools;
-pub(crate) use tools::{Builtin, is_given, millis, reserved_tools};
-pub(crate) use variables::Env;
+pub use tools::{Builtin, is_given, millis, reserved_tools};
+pub use variables::Env;
 
 /// The file that is read when none is named.
-pub(crate) const FILE_NAME: &str = "consort.toml";
+pub const FILE_NAME: &str = "consort.toml";
 /// The file that `consort init` writes, which also holds the defaults without a file.
-pub(crate) const STARTER: &str = include_str!("starter.toml");
+pub const STARTER: &str = include_str!("starter.toml");
 
 /// The configuration, checked and complete.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Config {
+pub struct Config {
     /// The server's address, and its limits.
-    pub(crate) server: Server,
+    pub server: Server,
     /// The folder of the store.
-    pub(crate) store: PathBuf,
+    pub store: PathBuf,
     /// The nodes that share a database with this one.
-    pub(crate) cluster: Cluster,
+    pub cluster: Cluster,
     /// The models, in the order of the file.
-    pub(crate) models: Vec<Model>,
+    pub models: Vec<Model>,
     /// The tools that agents can call.
-    pub(crate) tools: Tools,
+    pub tools: Tools,
     /// MCP servers, in the order of the file.
-    pub(crate) mcp: Vec<ServerOptions>,
+    pub mcp: Vec<ServerOptions>,
     /// The template of a run, if there is an ensemble.
-    pub(crate) template: Option<Template>,
+    pub template: Option<Template>,
     /// The network.
-    pub(crate) network: Network,
+    pub network: Network,
     /// Conversations.
-    pub(crate) chat: Chat,
+    pub chat: Chat,
     /// The endpoints under `/v1`.
-    pub(crate) openai: OpenAi,
+    pub openai: OpenAi,
     /// The limits of a run.
-    pub(crate) run_limits: Limits,
+    pub run_limits: Limits,
     /// Runs that begin when they are due.
-    pub(crate) schedules: Vec<Configured>,
+    pub schedules: Vec<Configured>,
     /// The programs that are notified of runs.
-    pub(crate) webhooks: Vec<Webhook>,
+    pub webhooks: Vec<Webhook>,
     /// The ways in which other programs begin runs.
-    pub(crate) hooks: Vec<Hook>,
+    pub hooks: Vec<Hook>,
     /// The export of traces, if there is one.
-    pub(crate) telemetry: Option<consort_runtime::telemetry::Options>,
+    pub telemetry: Option<consort_runtime::telemetry::Options>,
     /// The files it was read from.
-    pub(crate) sources: Vec<PathBuf>,
+    pub sources: Vec<PathBuf>,
 }
 
 impl Config {
     /// Returns the file to use: the one that was named, else the one in this folder.
-    pub(crate) fn file(named: Option<&Path>) -> Option<&Path> {
+    pub fn file(named: Option<&Path>) -> Option<&Path> {
         named.or_else(|| Some(Path::new(FILE_NAME)).filter(|file| file.exists()))
     }
 
     /// Reads that file; without one, returns the demo configuration.
-    pub(crate) fn find(named: Option<&Path>, env: &Env<'_>) -> Result<Config, Mistakes> {
+    pub fn find(named: Option<&Path>, env: &Env<'_>) -> Result<Config, Mistakes> {
         Config::file(named).map_or_else(|| Ok(Config::demo()), |file| Config::load(file, env))
     }
 
     /// Reads a file.
-    pub(crate) fn load(file: &Path, env: &Env<'_>) -> Result<Config, Mistakes> {
+    pub fn load(file: &Path, env: &Env<'_>) -> Result<Config, Mistakes> {
         let text = std::fs::read_to_string(file).map_err(|reason| Mistakes::unreadable(file, &reason))?;
         Config::parse(&text, file, env)
     }
 
     /// Returns the configuration without a file: offline, no key needed.
-    pub(crate) fn demo() -> Config {
+    pub fn demo() -> Config {
         let demo = Config::parse(STARTER, Path::new(FILE_NAME), &|_| None);
         // A test ensures that the starter has no mistakes.
         demo.unwrap_or_else(|_| read_all(&[], &mut notes::Notes::default(), config))

@@ -16,16 +16,16 @@ use super::{auth, headers};
 
 /// An API by its OpenAPI document.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Api {
+pub struct Api {
     /// The options of the file.
-    pub(crate) options: ApiOptions,
+    pub options: ApiOptions,
     /// Its document.
-    pub(crate) spec: Spec,
+    pub spec: Spec,
 }
 
 /// The document of an API.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Spec {
+pub enum Spec {
     /// A file, with the tools it gives.
     Read(ApiTools),
     /// The address to fetch it from.
@@ -48,7 +48,7 @@ impl Api {
     }
 
     /// Returns the tools, fetching the document where it is at an address.
-    pub(crate) fn tools(&self) -> Result<ApiTools, OpenApiError> {
+    pub fn tools(&self) -> Result<ApiTools, OpenApiError> {
         match &self.spec {
             Spec::Read(tools) => Ok(tools.clone()),
             Spec::At(url) => fetch(url, &self.options),
@@ -56,7 +56,7 @@ impl Api {
     }
 
     /// Returns a key of its table.
-    pub(crate) fn key(&self, key: &str) -> String {
+    pub fn key(&self, key: &str) -> String {
         format!("{}.{key}", inside("tools.openapi", &self.options.name))
     }
 }

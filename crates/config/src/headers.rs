@@ -45,7 +45,7 @@ fn has_placeholder(value: &Typed) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::typed::Text;
+    use crate::typed::Text;
 
     fn typed(typed: &str, meant: &str) -> Typed {
         Typed::Text(Text { typed: typed.to_owned(), meant: meant.to_owned() })

@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 
 /// All mistakes of a file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mistakes {
+pub struct Mistakes {
     /// The file, as it was named.
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
     /// The mistakes, in the order of the file.
-    pub(crate) list: Vec<Mistake>,
+    pub list: Vec<Mistake>,
 }
 
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mistake {
+pub struct Mistake {
     /// The position; absent when it is about the file as a whole.
-    pub(crate) position: Option<Position>,
+    pub position: Option<Position>,
     /// The key it is about (`ensemble.task[1].tools[0]`); empty for bad syntax.
-    pub(crate) key: String,
+    pub key: String,
     /// The mistake, and the allowed values.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// A position in a text, counted from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Position {
+pub struct Position {
     /// The line.
-    pub(crate) line: usize,
+    pub line: usize,
     /// The column.
-    pub(crate) column: usize,
+    pub column: usize,
 }
 
 impl Position {

@@ -10,7 +10,7 @@ use consort_core::dynamic::is_plain;
 use consort_core::id::Millis;
 use consort_core::own_tool::{Audience, OwnTool};
 use consort_server::DIRECT;
-pub(crate) use consort_tools::Builtin;
+pub use consort_tools::Builtin;
 use consort_tools::{CommandOptions, Needs, RUN_COMMAND, WebSearchOptions};
 
 use super::fields::Fields;
@@ -23,23 +23,23 @@ use super::values::{Parsed, address, bytes, duration, flag, text, word};
 
 /// The tools that agents can call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tools {
+pub struct Tools {
     /// The built-in tools that are enabled.
-    pub(crate) builtin: Vec<Builtin>,
+    pub builtin: Vec<Builtin>,
     /// Classes that may be called directly, without an agent.
-    pub(crate) direct: Vec<Permission>,
+    pub direct: Vec<Permission>,
     /// Whether a model or a client may name addresses of the private network.
-    pub(crate) allow_private_addresses: bool,
+    pub allow_private_addresses: bool,
     /// The search service.
-    pub(crate) web_search: Option<WebSearchOptions>,
+    pub web_search: Option<WebSearchOptions>,
     /// Tools behind HTTP endpoints.
-    pub(crate) http: Vec<HttpTool>,
+    pub http: Vec<HttpTool>,
     /// APIs by their OpenAPI documents.
-    pub(crate) openapi: Vec<Api>,
+    pub openapi: Vec<Api>,
     /// The programs that may be run, if any may.
-    pub(crate) run_command: Option<CommandOptions>,
+    pub run_command: Option<CommandOptions>,
     /// Tools made of others, each after its steps.
-    pub(crate) pipelines: Vec<Pipeline>,
+    pub pipelines: Vec<Pipeline>,
 }
 
 /// The words for the built-in tools.
@@ -63,12 +63,12 @@ pub(super) const EFFECTS: &[(&str, EffectClass)] =
     &[("read", EffectClass::Read), ("idempotent", EffectClass::Idempotent), ("once", EffectClass::Once)];
 
 /// Returns whether tasks may list a tool without any configuration.
-pub(crate) fn is_given(name: &str) -> bool {
+pub fn is_given(name: &str) -> bool {
     OwnTool::parse(name).is_some_and(|tool| tool.audience() == Audience::Everyone)
 }
 
 /// Returns the names that no tool of an MCP server gets, whether they are in use or not.
-pub(crate) fn reserved_tools() -> impl Iterator<Item = &'static str> {
+pub fn reserved_tools() -> impl Iterator<Item = &'static str> {
     Builtin::ALL.map(Builtin::name).into_iter().chain([RUN_COMMAND]).chain(OwnTool::ALL.map(OwnTool::name))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn key_of(builtin: Builtin) -> Option<&'static str> {
 
 impl Tools {
     /// Returns the names of all tools.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         let builtin = self.builtin.iter().map(|builtin| builtin.name());
         let http = self.http.iter().map(|tool| tool.info.name.as_str());
         let operations = self.openapi.iter().flat_map(Api::known).map(|tool| tool.info.name.as_str());
@@ -199,6 +199,6 @@ pub(super) fn name_of_tool(name: &str, fields: &mut Fields<'_>) {
 }
 
 /// Returns a duration in milliseconds, core's unit.
-pub(crate) fn millis(duration: Duration) -> Millis {
+pub fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }

@@ -11,8 +11,8 @@ use super::super::starter::switched_on;
 use super::probe::{Asked, Place, Probe};
 use super::words::Words;
 use super::{UPDATE, typed_json};
-use crate::config::FILE_NAME;
-use crate::config::typed;
+use crate::FILE_NAME;
+use crate::typed;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/consort.schema.json");
 /// Tables that may be written as a text as well.
@@ -35,8 +35,7 @@ fn good_files_fit_the_schema_and_mistakes_do_not() {
         let (table, _notes) = typed::read(text, Path::new(FILE_NAME), &|_| Some("set".to_owned())).unwrap();
         typed_json(&table)
     };
-    for (name, text) in [("starter", crate::config::STARTER), ("whole starter", &switched_on()), ("contract", CONTRACT)]
-    {
+    for (name, text) in [("starter", crate::STARTER), ("whole starter", &switched_on()), ("contract", CONTRACT)] {
         assert_eq!(schema.violations(&json(text)), Vec::<String>::new(), "{name}");
     }
     for (wrong, place) in [

@@ -22,33 +22,33 @@ use super::values::{Parsed, at_least, duration_or_zero, flag, json, object, rate
 
 /// An ensemble with settings that only the server needs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Template {
+pub struct Template {
     /// The template of a run.
-    pub(crate) ensemble: Ensemble,
+    pub ensemble: Ensemble,
     /// The rate limit of its model calls, if there is one.
-    pub(crate) rate: Option<Rate>,
+    pub rate: Option<Rate>,
     /// The capabilities that peers may use.
-    pub(crate) shares: Vec<Share>,
+    pub shares: Vec<Share>,
 }
 
 /// A capability that peers may use.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Share {
+pub struct Share {
     /// Whether it is a tool or a task.
-    pub(crate) kind: ShareKind,
+    pub kind: ShareKind,
     /// The name that peers use.
-    pub(crate) name: String,
+    pub name: String,
     /// The name of the tool or the task.
-    pub(crate) target: String,
+    pub target: String,
     /// Tags to find it by.
-    pub(crate) tags: Vec<String>,
+    pub tags: Vec<String>,
     /// The owner that sees what peers use it for.
-    pub(crate) owner: Owner,
+    pub owner: Owner,
 }
 
 /// The kind of a shared capability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ShareKind {
+pub enum ShareKind {
     /// A tool.
     #[default]
     Tool,

@@ -16,17 +16,17 @@ use super::values::{Parsed, address, at_least, duration, duration_or_zero, flag,
 
 /// Conversations.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Chat {
+pub struct Chat {
     /// The limits and permissions of a turn; a model is absent only when there is none.
-    pub(crate) rules: Rules,
+    pub rules: Rules,
     /// MCP servers whose tools chats may use.
-    pub(crate) mcp: Vec<String>,
+    pub mcp: Vec<String>,
     /// The time that a turn goes on after its last client has left.
-    pub(crate) detach_grace: Duration,
+    pub detach_grace: Duration,
     /// The maximum number of turns at the same time.
-    pub(crate) max_concurrent_turns: usize,
+    pub max_concurrent_turns: usize,
     /// The model documents are searched with, besides their words.
-    pub(crate) embeddings: Option<Options>,
+    pub embeddings: Option<Options>,
 }
 
 const PERMISSION_MODES: &[(&str, Mode)] = &[("plan", Mode::Plan), ("default", Mode::Default), ("auto", Mode::Auto)];

@@ -18,11 +18,11 @@ use super::values::{Parsed, address, duration, flag, object, scalar, text, word}
 
 /// A tool behind an HTTP endpoint.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct HttpTool {
+pub struct HttpTool {
     /// The description of the tool for runs.
-    pub(crate) info: Arc<ToolInfo>,
+    pub info: Arc<ToolInfo>,
     /// The address and the form of its calls.
-    pub(crate) endpoint: HttpEndpoint,
+    pub endpoint: HttpEndpoint,
 }
 
 const METHODS: &[(&str, HttpMethod)] = &[

@@ -2,7 +2,7 @@
 //! plain `${`. The value of a variable is never shown.
 
 /// Looks a variable up; passed down from `main`, which alone may read the environment.
-pub(crate) type Env<'a> = dyn Fn(&str) -> Option<String> + 'a;
+pub type Env<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// Returns the text with its variables replaced, or all mistakes in it.
 pub(crate) fn expand(typed: &str, env: &Env<'_>) -> Result<String, String> {

@@ -28,14 +28,14 @@ use consort_tools::{HttpEndpoint, HttpMethod, WebSearchOptions};
 use serde_json::json;
 
 use super::{CONTRACT, SECRET, parse};
-use crate::config::Config;
-use crate::config::chat::Chat;
-use crate::config::ensemble::{Share, ShareKind, Template};
-use crate::config::http_tools::HttpTool;
-use crate::config::models::Model;
-use crate::config::network::Network;
-use crate::config::server::Server;
-use crate::config::tools::{Builtin, Tools};
+use crate::Config;
+use crate::chat::Chat;
+use crate::ensemble::{Share, ShareKind, Template};
+use crate::http_tools::HttpTool;
+use crate::models::Model;
+use crate::network::Network;
+use crate::server::Server;
+use crate::tools::{Builtin, Tools};
 
 fn secret() -> Option<String> {
     Some(SECRET.to_owned())

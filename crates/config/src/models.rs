@@ -16,19 +16,19 @@ use super::values::{address, at_least, duration, flag, json, number, rate, text,
 
 /// A model and the way to reach it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Model {
+pub struct Model {
     /// The properties of the model that runs use.
-    pub(crate) info: Arc<ModelInfo>,
+    pub info: Arc<ModelInfo>,
     /// The provider whose protocol it speaks.
-    pub(crate) provider: Provider,
+    pub provider: Provider,
     /// The variant of the provider's protocol.
-    pub(crate) api: Api,
+    pub api: Api,
     /// The address, and the options for requests.
-    pub(crate) options: Options,
+    pub options: Options,
     /// The maximum number of calls at the same time.
-    pub(crate) max_concurrency: NonZeroU32,
+    pub max_concurrency: NonZeroU32,
     /// The rate limit of calls, if there is one.
-    pub(crate) rate: Option<Rate>,
+    pub rate: Option<Rate>,
 }
 
 /// The reason why the demo has no options for requests.

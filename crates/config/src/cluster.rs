@@ -14,26 +14,26 @@ const DATABASES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// The name and address of this node, and the database that it shares with others.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Cluster {
+pub struct Cluster {
     /// The shared database; absent for a node that is alone.
-    pub(crate) shared: Option<Shared>,
+    pub shared: Option<Shared>,
     /// The address at which others reach this node; default: that of the server.
-    pub(crate) address: Option<String>,
+    pub address: Option<String>,
     /// The name of this node; default: host name and port.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
 }
 
 /// The database and the secret that nodes share.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Shared {
+pub struct Shared {
     /// The address of the database.
-    pub(crate) url: String,
+    pub url: String,
     /// The secret by which nodes know each other.
-    pub(crate) secret: String,
+    pub secret: String,
     /// The time after which a node that is not heard of counts as gone.
-    pub(crate) lease: Duration,
+    pub lease: Duration,
     /// The number of runs that may be active on all nodes together.
-    pub(crate) max_concurrent_runs: Option<usize>,
+    pub max_concurrent_runs: Option<usize>,
 }
 
 impl std::fmt::Debug for Shared {

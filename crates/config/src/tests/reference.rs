@@ -12,8 +12,8 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::starter::switched_on;
-use crate::config::typed::{Table, Typed};
-use crate::config::values::json;
+use crate::typed::{Table, Typed};
+use crate::values::json;
 use probe::{Asked, Place, Probe};
 use words::Words;
 
@@ -24,7 +24,7 @@ const UPDATE: &str = "CONSORT_UPDATE_DOCS";
 const INTRODUCTION: &str = "# Configuration
 
 <!-- Made from the reader of the file and the starter. To make it again:
-CONSORT_UPDATE_DOCS=1 cargo test --workspace --bin consort the_reference_in_the_guide -->
+CONSORT_UPDATE_DOCS=1 cargo test --workspace --lib the_reference_in_the_guide -->
 
 Everything `consort.toml` can say. `consort init` writes a commented file to begin with, `consort check` finds every mistake at once. Unknown keys are mistakes. `${NAME}` in a string is taken from the environment, `$${` is a plain `${`. Relative paths are relative to the file.
 

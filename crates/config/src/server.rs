@@ -20,49 +20,49 @@ use super::values::{Parsed, address, at_least, duration, duration_or_zero, text,
 
 /// The server.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Server {
+pub struct Server {
     /// The address it binds to.
-    pub(crate) host: String,
+    pub host: String,
     /// The port; 0 = any free one.
-    pub(crate) port: u16,
+    pub port: u16,
     /// The maximum number of runs at the same time.
-    pub(crate) max_concurrent_runs: usize,
+    pub max_concurrent_runs: usize,
     /// The maximum number of runs that may wait.
-    pub(crate) max_queued_runs: usize,
+    pub max_queued_runs: usize,
     /// The number of finished runs that are kept.
-    pub(crate) max_retained_completed_runs: usize,
+    pub max_retained_completed_runs: usize,
     /// The number of runs in the snapshot that a late client gets.
-    pub(crate) max_retained_runs: usize,
+    pub max_retained_runs: usize,
     /// The number of iterations per task in that snapshot.
-    pub(crate) max_snapshot_iterations: usize,
+    pub max_snapshot_iterations: usize,
     /// The timeout of a review; zero = none.
-    pub(crate) review_timeout: Duration,
+    pub review_timeout: Duration,
     /// The action when a review times out, if it is set.
-    pub(crate) on_timeout: Option<OnTimeout>,
+    pub on_timeout: Option<OnTimeout>,
     /// The folder of the workspace tools; without it there are none.
-    pub(crate) workspace: Option<PathBuf>,
+    pub workspace: Option<PathBuf>,
     /// The folder that traces are written to, if any.
-    pub(crate) trace_dir: Option<PathBuf>,
+    pub trace_dir: Option<PathBuf>,
     /// Origins of web pages, besides its own, that may send requests.
-    pub(crate) allowed_origins: Vec<String>,
+    pub allowed_origins: Vec<String>,
     /// The addresses of proxies whose `X-Forwarded-For` is believed.
-    pub(crate) trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<IpAddr>,
     /// The maximum number of bytes of a request's body.
-    pub(crate) max_body_bytes: usize,
+    pub max_body_bytes: usize,
     /// The maximum number of bytes of an uploaded file.
-    pub(crate) max_attachment_bytes: usize,
+    pub max_attachment_bytes: usize,
     /// The maximum number of bytes of a frame from a client.
-    pub(crate) max_frame_bytes: usize,
+    pub max_frame_bytes: usize,
     /// The time that running work may take to reach a safe point when draining.
-    pub(crate) drain_timeout: Duration,
+    pub drain_timeout: Duration,
     /// The time that a tool that cannot be aborted may take after a cancel.
-    pub(crate) cancel_grace: Duration,
+    pub cancel_grace: Duration,
     /// The keys that clients may connect with; empty lets in every program on this machine.
-    pub(crate) api_keys: Vec<Key>,
+    pub api_keys: Vec<Key>,
     /// The quotas of owners.
-    pub(crate) quotas: Vec<Quota>,
+    pub quotas: Vec<Quota>,
     /// The issuer whose tokens clients may connect with, if any.
-    pub(crate) oidc: Option<oidc::Options>,
+    pub oidc: Option<oidc::Options>,
 }
 
 const SCOPES: &[(&str, Scope)] = &[
@@ -78,12 +78,12 @@ const SEES: &[(&str, Sees)] = &[("own", Sees::Own), ("all", Sees::All)];
 
 impl Server {
     /// Returns true when other machines could connect without a key.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.is_public() && self.api_keys.is_empty() && self.oidc.is_none()
     }
 
     /// Returns true when other machines could connect.
-    pub(crate) fn is_public(&self) -> bool {
+    pub fn is_public(&self) -> bool {
         let loopback = match self.host.trim_matches(['[', ']']).parse::<IpAddr>() {
             Ok(address) => address.is_loopback(),
             Err(_) => self.host == "localhost",

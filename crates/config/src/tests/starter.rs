@@ -6,9 +6,9 @@ use std::path::Path;
 use consort_core::spec::OnTimeout;
 
 use super::{CONTRACT, SECRET};
-use crate::config::server::Server;
-use crate::config::typed::{self, Table};
-use crate::config::{Config, FILE_NAME, STARTER};
+use crate::server::Server;
+use crate::typed::{self, Table};
+use crate::{Config, FILE_NAME, STARTER};
 
 /// Returns the starter with every `#` removed that is directly before a setting.
 pub(super) fn switched_on() -> String {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::config::fields::read_all;
-use crate::config::typed::{self, Table, Typed};
-use crate::config::{Config, FILE_NAME, config, notes::Notes, references};
+use crate::fields::read_all;
+use crate::typed::{self, Table, Typed};
+use crate::{Config, FILE_NAME, config, notes::Notes, references};
 
 /// A key that no table has.
 const NOBODYS: &str = "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqq";

@@ -19,22 +19,22 @@ use super::values::{object, text};
 
 /// A tool made of others.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Pipeline {
+pub struct Pipeline {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Its description, for the model.
-    pub(crate) description: String,
+    pub description: String,
     /// The tools, in their order.
-    pub(crate) steps: Vec<Step>,
+    pub steps: Vec<Step>,
 }
 
 /// One tool of a pipeline.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
+pub struct Step {
     /// Its name.
-    pub(crate) tool: String,
+    pub tool: String,
     /// Its fixed arguments in every call.
-    pub(crate) args: Map<String, Value>,
+    pub args: Map<String, Value>,
 }
 
 /// Reads one `[tools.pipeline.*]`.

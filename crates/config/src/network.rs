@@ -11,11 +11,11 @@ use super::values::{address, at_least, duration, flag, text};
 
 /// The network.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Network {
+pub struct Network {
     /// The name of this ensemble for others, and its peers.
-    pub(crate) options: Options,
+    pub options: Options,
     /// The maximum number of requests of peers at the same time.
-    pub(crate) max_concurrent: usize,
+    pub max_concurrent: usize,
 }
 
 /// Reads `[network]`; without a name the ensemble's is used.
