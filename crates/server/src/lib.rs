@@ -19,31 +19,19 @@
 //! - `assets`: the web UI, in the binary
 
 mod a2a;
-pub mod access;
 mod assets;
-mod audit;
 mod body;
-mod body_memory;
-mod connections;
 mod door;
 mod endpoint;
-mod half_closed;
-mod head;
 mod listen;
 mod mcp;
 mod node_link;
 mod offers;
-pub mod oidc;
 mod once;
 mod openai;
-mod problem;
-mod query;
-mod refusals;
-mod response_mode;
 mod routes;
 mod site;
 mod sse;
-mod unread;
 pub mod ws;
 
 use std::convert::Infallible;
@@ -58,6 +46,10 @@ use consort_core::catalog::Permission;
 use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_http::outbound;
+pub use consort_inbound::{access, oidc};
+use consort_inbound::{
+    audit, body_memory, connections, half_closed, head, problem, query, refusals, response_mode, unread,
+};
 use consort_net::network::{Dialling, Network};
 use consort_net::share::Share;
 use consort_runtime::engine::{self, Engine, Quota};

@@ -1,15 +1,13 @@
 //! `/a2a`: this server as an agent of the A2A protocol 1.0, over JSON-RPC and over REST.
 //!
-//! `card` says what it can do, `read` reads requests, `work` does what messages ask for, `tasks` and `list` show runs and
-//! turns as tasks, `stream` tells of them as they go on, `push` has the addresses that are told of them, `error` is the
-//! form of failures.
+//! `card` says what it can do, `work` does what messages ask for, `tasks` and `list` show runs and turns as tasks,
+//! `stream` tells of them as they go on, `push` has the addresses that are told of them. Requests and failures are read
+//! and written by `consort_inbound::a2a`.
 
 mod card;
 mod endpoints;
-mod error;
 mod list;
 mod push;
-mod read;
 mod stream;
 mod tasks;
 mod work;
@@ -25,6 +23,8 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{self, MethodRouter};
+pub(crate) use consort_inbound::a2a::{MEDIA_TYPE, PATH, SLASHED, is_path};
+use consort_inbound::a2a::{error, read};
 use consort_runtime::engine::Engine;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -42,10 +42,6 @@ use crate::openai::Edge;
 use crate::problem::Problem;
 use crate::query::Pairs;
 
-/// The path of the endpoint for JSON-RPC.
-pub(crate) const PATH: &str = "/a2a";
-/// The same path as some clients write it.
-pub(crate) const SLASHED: &str = "/a2a/";
 /// The beginning of the paths for REST.
 const REST: &str = "/a2a/v1";
 /// The version of the protocol.
@@ -54,8 +50,6 @@ const VERSION: &str = "1.0";
 const OLD_VERSION: &str = "0.3";
 /// The header, or the parameter of the query, with the version.
 const VERSION_HEADER: &str = "a2a-version";
-/// The media type of the protocol.
-pub(crate) const MEDIA_TYPE: &str = "application/a2a+json";
 /// The media type that most clients send.
 const JSON: &str = "application/json";
 
@@ -101,20 +95,6 @@ enum Reply {
 struct Agent {
     edge: Arc<Edge>,
     pass: Pass,
-}
-
-/// Returns whether this is a path of the protocol.
-pub(crate) fn is_path(path: &str) -> bool {
-    path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Returns a problem as the protocol tells it, on its paths.
-pub(crate) fn told(path: &str, problem: &Problem) -> Option<Value> {
-    let error = A2aError::of(problem);
-    if path == PATH || path == SLASHED {
-        return Some(json!({ "jsonrpc": "2.0", "id": null, "error": error.rpc() }));
-    }
-    is_path(path).then(|| error.rest())
 }
 
 /// Returns the handler of the path that ends with a slash.

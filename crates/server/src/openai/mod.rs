@@ -1,22 +1,14 @@
 //! `/v1`: the chat agent, the ensemble and saved workflows as models of OpenAI's API.
 //!
-//! `request` and `files` read what clients send, `begin` starts the turn or the run that answers it,
-//! `told` and `teller` make an answer of its frames, `completions` and `responses` are the
-//! two forms it is given in, `answer` sends it; `error` is the form of failures.
+//! `begin` starts the turn or the run that answers a request, `upload` stores the files in it, `shared` calls a shared
+//! capability, `answer` sends the answer, `models` lists the models. Requests and answers themselves are read and
+//! written by `consort_inbound::openai`.
 
 mod answer;
 mod begin;
-mod completions;
-mod error;
-mod files;
-mod head;
-mod lean;
 mod models;
-mod request;
-mod responses;
 mod shared;
-mod teller;
-mod told;
+mod upload;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,33 +17,28 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use consort_inbound::openai::{completions, error, files, head, lean, request, responses, teller, told};
 use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
+pub(crate) use consort_inbound::openai::error::OpenAiError;
+pub(crate) use consort_inbound::openai::is_path;
+pub(crate) use consort_inbound::openai::request::{Asked, ThreadChoice};
+pub(crate) use consort_inbound::openai::teller::{Piece, Teller};
+pub(crate) use consort_inbound::openai::told::{End, Step};
+
 pub(crate) use self::begin::{Edge, Work};
-pub(crate) use self::error::OpenAiError;
-pub(crate) use self::request::{Asked, ThreadChoice};
-pub(crate) use self::teller::{Piece, Teller};
-pub(crate) use self::told::{End, Step};
 
 use self::answer::{Form, answered};
 use self::completions::ChatCompletion;
-use self::files::SentWithFiles;
 use self::responses::Shape;
+use self::upload::SentWithFiles;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::endpoint::{Endpoint, TRACEPARENT, Tag, Whose, post};
 use crate::once::Begun;
 use crate::problem::{Code, Problem};
-
-/// The beginning of the paths whose failures have OpenAI's form.
-const PREFIX: &str = "/v1";
-
-/// Returns whether failures of this path have OpenAI's form.
-pub(crate) fn is_path(path: &str) -> bool {
-    path.strip_prefix(PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
 
 pub(crate) fn endpoints() -> Vec<Endpoint> {
     let about = "`consort` is the chat agent, `consort/<name>` the ensemble or a saved workflow: then the last message \

@@ -7,8 +7,8 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use consort_runtime::hooks::Received;
 use consort_runtime::hooks::verify;
-use consort_runtime::hooks::{Error, Received};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -108,17 +108,4 @@ fn texts(headers: &HeaderMap) -> BTreeMap<String, String> {
         text.push_str(value);
     }
     texts
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Problem {
-        let message = error.to_string();
-        match error {
-            Error::NotFound(_) => Problem::new(Code::HookNotFound, message),
-            Error::Unproven(_) => Problem::new(Code::Unauthorized, message),
-            Error::Unreadable(_) => Problem::bad_request(message),
-            Error::Expression { .. } => Problem::new(Code::ExpressionFailed, message),
-            Error::Start(error) => error.into(),
-        }
-    }
 }

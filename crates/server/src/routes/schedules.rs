@@ -7,9 +7,8 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use consort_runtime::schedules::ScheduleView;
 use consort_runtime::schedules::plan::{CatchUp, Overlap};
-use consort_runtime::schedules::{Error, ScheduleView};
-use consort_runtime::start;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -198,29 +197,4 @@ async fn trigger(
     let started = site.schedules.trigger(&pass.sight, &name).await?;
     let location = [(header::LOCATION, format!("/api/runs/{}", started.run))];
     Ok((StatusCode::ACCEPTED, location, Json(Triggered { run_id: started.run.to_string() })).into_response())
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Problem {
-        let message = error.to_string();
-        match error {
-            Error::NotFound(_) => Problem::new(Code::ScheduleNotFound, message),
-            Error::Exists(_) | Error::Configured(_) => Problem::new(Code::Conflict, message),
-            Error::Full => Problem::new(Code::LimitReached, message),
-            Error::Mistakes(mistakes) => mistakes.into(),
-            Error::Start(error) => error.into(),
-            Error::Log(error) => error.into(),
-        }
-    }
-}
-
-impl From<start::Error> for Problem {
-    fn from(error: start::Error) -> Problem {
-        let message = error.to_string();
-        match error {
-            start::Error::UnknownWorkflow(_) | start::Error::AmbiguousWorkflow { .. } => Problem::bad_request(message),
-            start::Error::Mistakes(mistakes) => mistakes.into(),
-            start::Error::Engine(error) => error.into(),
-        }
-    }
 }

@@ -9,7 +9,6 @@ use axum::http::StatusCode;
 use consort_core::announcement::Topic;
 use consort_runtime::webhooks::Webhook;
 use consort_runtime::webhooks::delivery::{DeliveryStatus, DeliveryView};
-use consort_runtime::webhooks::outbox::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -120,15 +119,4 @@ async fn redeliver(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<DeliveryView>), Problem> {
     Ok((StatusCode::ACCEPTED, Json(site.outbox.redeliver(&id).await?)))
-}
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Problem {
-        let message = error.to_string();
-        match error {
-            Error::NoWebhook(_) => Problem::new(Code::WebhookNotFound, message),
-            Error::NotFound(_) => Problem::new(Code::DeliveryNotFound, message),
-            Error::Log(error) => error.into(),
-        }
-    }
 }

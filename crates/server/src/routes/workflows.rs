@@ -230,19 +230,3 @@ fn unconditional(current: u64) -> Problem {
     let message = "say in `If-Match` which version was changed, as its ETag says it";
     Problem::new(Code::PreconditionRequired, message).with(More { version: Some(current), ..More::default() })
 }
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Problem {
-        let message = error.to_string();
-        match error {
-            Error::NotFound(_) => Problem::new(Code::WorkflowNotFound, message),
-            Error::Ambiguous { .. } => Problem::bad_request(message),
-            Error::NoVersion(_) => Problem::new(Code::VersionNotFound, message),
-            Error::Stale { current } => {
-                Problem::new(Code::PreconditionFailed, message).with(More { version: Some(current), ..More::default() })
-            }
-            Error::Full(_) => Problem::new(Code::LimitReached, message),
-            Error::Log(error) => error.into(),
-        }
-    }
-}

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
 use consort_core::frame::field::Iso;
-use consort_tools::{Hidden, Item, Workspace};
+use consort_tools::{Item, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -100,17 +100,4 @@ fn row(item: Item) -> WorkspaceItem {
     let known = item.bytes.zip(item.modified_at);
     let (size, last_modified) = known.map(|(bytes, at)| (bytes, Iso(at))).unzip();
     WorkspaceItem { name: item.name, kind, size, last_modified }
-}
-
-impl From<Hidden> for Problem {
-    fn from(hidden: Hidden) -> Problem {
-        let code = match &hidden {
-            Hidden::Outside(_) => Code::Forbidden,
-            Hidden::Missing | Hidden::NotFolder | Hidden::NotFile => Code::NotFound,
-            Hidden::TooLarge => Code::PayloadTooLarge,
-            Hidden::NotText => Code::UnsupportedMediaType,
-            Hidden::Unreadable(_) => Code::StorageUnavailable,
-        };
-        Problem::new(code, hidden.to_string())
-    }
 }

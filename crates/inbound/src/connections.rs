@@ -21,7 +21,7 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_MAX: usize = 32;
 
 /// All connections of a server.
-pub(crate) struct Connections {
+pub struct Connections {
     trusted_proxies: Vec<IpAddr>,
     room: Arc<Semaphore>,
     /// The connections of each address that have not had an authorised request yet. An
@@ -30,7 +30,7 @@ pub(crate) struct Connections {
 }
 
 /// One connection; every request on it carries it.
-pub(crate) struct Connection {
+pub struct Connection {
     address: IpAddr,
     /// Whether it counts as one without an authorised request.
     is_counted: AtomicBool,
@@ -40,7 +40,7 @@ pub(crate) struct Connection {
 
 impl Connections {
     /// Returns no connections; these proxies are believed when they name a client.
-    pub(crate) fn new(trusted_proxies: &[IpAddr]) -> Arc<Connections> {
+    pub fn new(trusted_proxies: &[IpAddr]) -> Arc<Connections> {
         Arc::new(Connections {
             trusted_proxies: trusted_proxies.iter().map(IpAddr::to_canonical).collect(),
             room: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
@@ -49,13 +49,13 @@ impl Connections {
     }
 
     /// Waits for room for one more connection.
-    pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
+    pub async fn place(&self) -> Option<OwnedSemaphorePermit> {
         // The semaphore is never closed, so a permit is always granted in the end.
         self.room.clone().acquire_owned().await.ok()
     }
 
     /// Returns a connection from this address, unless it has too many already.
-    pub(crate) fn open(self: &Arc<Self>, from: SocketAddr, place: Option<OwnedSemaphorePermit>) -> Option<Connection> {
+    pub fn open(self: &Arc<Self>, from: SocketAddr, place: Option<OwnedSemaphorePermit>) -> Option<Connection> {
         let address = from.ip().to_canonical();
         // All clients of a proxy come from its address: one of them must not shut out the others.
         let is_counted = !self.trusts(address);
@@ -82,7 +82,7 @@ impl Connections {
 
 impl Connection {
     /// Stops counting it, because a request on it was authorised.
-    pub(crate) fn authorise(&self) {
+    pub fn authorise(&self) {
         if !self.is_counted.swap(false, Ordering::Relaxed) {
             return;
         }
@@ -99,7 +99,7 @@ impl Connection {
     /// Returns the address of the client that sent a request: the connection's own, or the
     /// one that a trusted proxy names. Of several it is the last that is no trusted proxy,
     /// because everything before it may be the client's invention.
-    pub(crate) fn client(&self, headers: &HeaderMap) -> IpAddr {
+    pub fn client(&self, headers: &HeaderMap) -> IpAddr {
         let mut client = self.address;
         let values: Vec<&str> = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok()).collect();
         let mut named = values.iter().rev().flat_map(|value| value.rsplit(',')).take(FORWARDED_MAX);
@@ -119,7 +119,7 @@ impl Drop for Connection {
 
 /// Returns the part of an address that belongs to one client: of IPv6, clients have the
 /// last 64 bits to themselves.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(all) => Ipv6Addr::from_bits(all.to_bits() >> 64 << 64).into(),

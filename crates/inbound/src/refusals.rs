@@ -31,7 +31,7 @@ const PATH_MAX: usize = 200;
 
 /// The reason why a request was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub enum Reason {
     /// It came without a key, or with an unknown one.
     Unauthorized,
     /// Its key does not allow it, or no key does.
@@ -61,10 +61,11 @@ impl Reason {
 
 /// A refusal; an extension of the response.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Refusal {
-    pub(crate) reason: Reason,
+pub struct Refusal {
+    /// The reason.
+    pub reason: Reason,
     /// Whether the client sent a valid key, or was let in without one.
-    pub(crate) is_known: bool,
+    pub is_known: bool,
 }
 
 impl Refusal {
@@ -83,7 +84,7 @@ impl Refusal {
 
 /// The origin of a request, and its target.
 #[derive(Clone)]
-pub(crate) struct Source {
+pub struct Source {
     connection: Option<Arc<Connection>>,
     address: IpAddr,
     request_id: Option<RequestId>,
@@ -93,7 +94,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn of(request: &Request) -> Source {
+    /// Returns the origin of a request.
+    pub fn of(request: &Request) -> Source {
         let extensions = request.extensions();
         let connection = extensions.get::<Arc<Connection>>().cloned();
         let nobody = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -108,7 +110,7 @@ impl Source {
     }
 
     /// Stops counting its connection, because the request was authorised.
-    pub(crate) fn authorise(&self) {
+    pub fn authorise(&self) {
         self.connection.iter().for_each(|connection| connection.authorise());
     }
 
@@ -121,7 +123,7 @@ impl Source {
 
 /// The refusals of each address.
 #[derive(Clone)]
-pub(crate) struct Refusals {
+pub struct Refusals {
     meters: Meters,
     records: Arc<Mutex<Records>>,
 }
@@ -149,7 +151,7 @@ impl Record {
 }
 
 /// When a refusal is answered.
-pub(crate) enum Pace {
+pub enum Pace {
     /// Now.
     AtOnce,
     /// In a while.
@@ -159,7 +161,7 @@ pub(crate) enum Pace {
 }
 
 /// One refusal that waits.
-pub(crate) struct Waiting {
+pub struct Waiting {
     records: Arc<Mutex<Records>>,
     address: Option<IpAddr>,
 }
@@ -174,7 +176,7 @@ impl Drop for Waiting {
 
 impl Pace {
     /// Waits until the refusal may be answered; an error is the answer instead.
-    pub(crate) async fn wait(self) -> Result<(), Problem> {
+    pub async fn wait(self) -> Result<(), Problem> {
         match self {
             Pace::AtOnce => Ok(()),
             Pace::Slowed(_waiting) => {
@@ -191,13 +193,14 @@ impl Pace {
 }
 
 impl Refusals {
-    pub(crate) fn new(meters: Meters) -> Refusals {
+    /// Creates the record of refusals, which none has been noted in.
+    pub fn new(meters: Meters) -> Refusals {
         Refusals { meters, records: Arc::default() }
     }
 
     /// Returns a response as it is, unless it is a refusal: that is written down, and waits
     /// when its address was refused too often.
-    pub(crate) async fn answer(&self, source: &Source, response: Response) -> Response {
+    pub async fn answer(&self, source: &Source, response: Response) -> Response {
         let Some(refusal) = Refusal::of(&response) else { return response };
         match self.note(source, refusal).wait().await {
             Ok(()) => response,
@@ -206,7 +209,7 @@ impl Refusals {
     }
 
     /// Writes a refusal down and counts it.
-    pub(crate) fn note(&self, source: &Source, refusal: Refusal) -> Pace {
+    pub fn note(&self, source: &Source, refusal: Refusal) -> Pace {
         self.meters.add(Meter::Refusals, &[("reason", refusal.reason.word())], 1);
         let pace = if refusal.is_known { Pace::AtOnce } else { self.pace(source.address, Instant::now()) };
         // A request answered with 429 is only counted: the log must not grow as fast as a client can guess keys.
@@ -217,13 +220,13 @@ impl Refusals {
     }
 
     /// Writes down a frame that a client may not send; it has shown a key, so it does not wait.
-    pub(crate) fn note_frame(&self, source: &Source, kind: &str) {
+    pub fn note_frame(&self, source: &Source, kind: &str) {
         self.meters.add(Meter::Refusals, &[("reason", Reason::Forbidden.word())], 1);
         self.write(source, "WS", kind, Reason::Forbidden);
     }
 
     /// Counts a connection that was closed before a request came.
-    pub(crate) fn note_connection(&self, address: IpAddr) {
+    pub fn note_connection(&self, address: IpAddr) {
         self.meters.add(Meter::Refusals, &[("reason", Reason::Connections.word())], 1);
         if matches!(self.pace(address, Instant::now()), Pace::AtOnce) {
             let reason = Reason::Connections.word();

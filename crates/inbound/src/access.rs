@@ -49,7 +49,7 @@ pub enum NoKeys {
 
 /// The reason why a request may not talk to a server at all, whatever its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Foreign {
+pub enum Foreign {
     /// It was meant for another host.
     #[error("this server answers only requests for this machine: the Host header must name it")]
     Host,
@@ -166,14 +166,15 @@ impl Scope {
 
 /// The name of the client that sent a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Caller(pub(crate) String);
+pub struct Caller(pub String);
 
 /// The identity of a client, and its scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pass {
-    pub(crate) caller: Caller,
+pub struct Pass {
+    /// The name of the client.
+    pub caller: Caller,
     /// The runs that it sees.
-    pub(crate) sight: Sight,
+    pub sight: Sight,
     scopes: Vec<Scope>,
     proof: Proof,
 }
@@ -191,12 +192,12 @@ enum Proof {
 
 impl Pass {
     /// Returns true for a client that sent a key or a token.
-    pub(crate) fn has_key(&self) -> bool {
+    pub fn has_key(&self) -> bool {
         self.proof != Proof::Nothing
     }
 
     /// Returns the time until which it is honoured, where it ends by itself.
-    pub(crate) fn until(&self) -> Option<SystemTime> {
+    pub fn until(&self) -> Option<SystemTime> {
         match self.proof {
             Proof::Token(until) => Some(until),
             Proof::Nothing | Proof::Key(_) => None,
@@ -204,17 +205,17 @@ impl Pass {
     }
 
     /// Returns its scopes.
-    pub(crate) fn scopes(&self) -> &[Scope] {
+    pub fn scopes(&self) -> &[Scope] {
         &self.scopes
     }
 
     /// Returns whether this is another ensemble, which is shown no runs: its key may link ensembles and nothing else.
-    pub(crate) fn is_peer(&self) -> bool {
+    pub fn is_peer(&self) -> bool {
         self.scopes.contains(&Scope::Peer) && self.scopes.iter().all(|scope| [Scope::Read, Scope::Peer].contains(scope))
     }
 
     /// Returns an error unless the scope is granted.
-    pub(crate) fn check(&self, needed: Scope) -> Result<(), Problem> {
+    pub fn check(&self, needed: Scope) -> Result<(), Problem> {
         if needed == Scope::Read || self.scopes.iter().any(|scope| *scope == needed || *scope == Scope::Admin) {
             return Ok(());
         }
@@ -230,7 +231,7 @@ impl Pass {
 
 /// A client that opens a socket. Its key may also come in its first frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Knock {
+pub enum Knock {
     /// The client sent a valid key, or no key is needed.
     Known(Pass),
     /// The client has not sent a key yet.
@@ -261,7 +262,7 @@ impl Access {
 
     /// Checks the host and the origin of a request: the page that made it, if any, must be
     /// allowed to talk to this server.
-    pub(crate) fn check_source(&self, headers: &HeaderMap) -> Result<(), Foreign> {
+    pub fn check_source(&self, headers: &HeaderMap) -> Result<(), Foreign> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         if self.reach == Reach::Loopback && !is_loopback_host(host) {
             return Err(Foreign::Host);
@@ -284,20 +285,20 @@ impl Access {
     }
 
     /// Returns the pass of the client that sends this request, if it is allowed.
-    pub(crate) fn admit(&self, needed: Scope, headers: &HeaderMap) -> Result<Pass, Problem> {
+    pub fn admit(&self, needed: Scope, headers: &HeaderMap) -> Result<Pass, Problem> {
         let pass = self.pass(bearer(headers))?;
         pass.check(needed)?;
         Ok(pass)
     }
 
     /// Returns whether a request carries a valid key.
-    pub(crate) fn knows(&self, headers: &HeaderMap) -> bool {
+    pub fn knows(&self, headers: &HeaderMap) -> bool {
         let offered = protocol_key(headers);
         self.pass(bearer(headers).or(offered.as_deref())).is_ok_and(|pass| pass.has_key())
     }
 
     /// Returns whether a client that was let in would still be let in, as the same and with the same scopes.
-    pub(crate) fn honours(&self, pass: &Pass) -> bool {
+    pub fn honours(&self, pass: &Pass) -> bool {
         let shown = match &pass.proof {
             Proof::Nothing => return self.lets_in_everybody(),
             // Its end comes with the time, not with a change of access.
@@ -313,7 +314,7 @@ impl Access {
 
     /// Returns the identity of a client that opens a socket. Browsers cannot send a header
     /// there, so the key may also be one of the subprotocols they offer.
-    pub(crate) fn knock(&self, headers: &HeaderMap) -> Result<Knock, Problem> {
+    pub fn knock(&self, headers: &HeaderMap) -> Result<Knock, Problem> {
         let offered = protocol_key(headers);
         match bearer(headers).or(offered.as_deref()) {
             None if !self.lets_in_everybody() => Ok(Knock::Unknown),
@@ -330,13 +331,13 @@ impl Access {
     }
 
     /// Fetches the keys of the issuer where the token of a request needs them.
-    pub(crate) fn prepare_for(&self, headers: &HeaderMap) -> impl Future<Output = ()> + Send + 'static {
+    pub fn prepare_for(&self, headers: &HeaderMap) -> impl Future<Output = ()> + Send + 'static {
         let offered = bearer(headers).map(str::to_owned).or_else(|| protocol_key(headers));
         self.prepare_for_key(offered)
     }
 
     /// Fetches the keys of the issuer where this token needs them.
-    pub(crate) fn prepare_for_key(&self, key: Option<String>) -> impl Future<Output = ()> + Send + 'static {
+    pub fn prepare_for_key(&self, key: Option<String>) -> impl Future<Output = ()> + Send + 'static {
         let wanted = self.issuer.clone().zip(key.filter(|key| Issuer::is_token(key)));
         async move {
             if let Some((issuer, token)) = wanted {
@@ -346,7 +347,7 @@ impl Access {
     }
 
     /// Returns the pass of the owner of this key or token; where neither is needed everyone gets one.
-    pub(crate) fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
+    pub fn pass(&self, key: Option<&str>) -> Result<Pass, Problem> {
         if self.lets_in_everybody() {
             let owner = Owner::local();
             let scopes = self.scopes_without_keys();

@@ -16,17 +16,17 @@ const LIMIT: usize = 50;
 
 /// The part of a list that is wanted.
 #[derive(Clone, Copy, Debug, JsonSchema)]
-pub(crate) struct Page {
+pub struct Page {
     /// The maximum number of results.
     #[schemars(with = "Option<usize>", range(min = 1, max = LIMIT_MAX), extend("default" = LIMIT))]
-    pub(crate) limit: usize,
+    pub limit: usize,
     /// The number of results to skip.
     #[schemars(with = "Option<usize>", extend("default" = 0))]
-    pub(crate) offset: usize,
+    pub offset: usize,
 }
 
 /// The pairs of a query, in their order.
-pub(crate) struct Pairs(Vec<(String, String)>);
+pub struct Pairs(Vec<(String, String)>);
 
 impl<S: Sync> FromRequestParts<S> for Pairs {
     type Rejection = Infallible;
@@ -38,38 +38,39 @@ impl<S: Sync> FromRequestParts<S> for Pairs {
 }
 
 impl Pairs {
-    pub(crate) fn new(pairs: Vec<(String, String)>) -> Pairs {
+    /// Creates the query of these parameters.
+    pub fn new(pairs: Vec<(String, String)>) -> Pairs {
         Pairs(pairs)
     }
 
     /// Returns every value of a key.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Returns the first value of a key.
-    pub(crate) fn first(&self, name: &str) -> Option<&str> {
+    pub fn first(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Returns the first value of a key that is written in any case.
-    pub(crate) fn any_case(&self, name: &str) -> Option<&str> {
+    pub fn any_case(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
     /// Returns the pairs.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Returns the part of a list that is asked for.
-    pub(crate) fn page(&self) -> Result<Page, Problem> {
+    pub fn page(&self) -> Result<Page, Problem> {
         let offset = self.number("offset", 0..=usize::MAX, 0)?;
         Ok(Page { offset, limit: self.number("limit", 1..=LIMIT_MAX, LIMIT)? })
     }
 
     /// Returns a whole number within a range.
-    pub(crate) fn number<T>(&self, name: &str, range: RangeInclusive<T>, default: T) -> Result<T, Problem>
+    pub fn number<T>(&self, name: &str, range: RangeInclusive<T>, default: T) -> Result<T, Problem>
     where
         T: FromStr + PartialOrd + std::fmt::Display,
     {

@@ -70,33 +70,38 @@ const REFUSED: [(&str, &str); 12] = [
 
 /// A request.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Asked {
-    pub(super) model: String,
+pub struct Asked {
+    /// The model as it was asked for.
+    pub model: String,
     /// The message to answer.
-    pub(super) content: String,
+    pub content: String,
     /// The earlier messages in this request.
-    pub(super) earlier: Vec<Earlier>,
+    pub earlier: Vec<Earlier>,
     /// The client's instructions.
-    pub(super) instructions: Option<String>,
+    pub instructions: Option<String>,
     /// The files as they came: those of the message, and of the messages before it.
-    pub(super) brought: Vec<Brought>,
+    pub brought: Vec<Brought>,
     /// The same files, once they are stored.
-    pub(super) files: Vec<Attached>,
+    pub files: Vec<Attached>,
     /// The memory that the files take, as long as they are not stored.
-    pub(super) counted: Bytes,
-    pub(super) place: ThreadChoice,
+    pub counted: Bytes,
+    /// The conversation that it belongs to.
+    pub place: ThreadChoice,
     /// The inputs of a run besides the message.
-    pub(super) metadata: Map<String, Value>,
-    pub(super) options: ModelOptions,
-    pub(super) stream: bool,
+    pub metadata: Map<String, Value>,
+    /// The options for the model.
+    pub options: ModelOptions,
+    /// Whether the answer is sent as it comes.
+    pub stream: bool,
     /// Whether the last chunk of a stream tells the usage.
-    pub(super) tells_usage: bool,
-    pub(super) warnings: Vec<String>,
+    pub tells_usage: bool,
+    /// The fields that were ignored.
+    pub warnings: Vec<String>,
 }
 
 /// The conversation that a message belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ThreadChoice {
+pub enum ThreadChoice {
     /// None: it is a conversation of its own.
     #[default]
     New,
@@ -110,23 +115,23 @@ type Fields = Map<String, Value>;
 
 impl Asked {
     /// Creates a message to the chat agent.
-    pub(crate) fn message(content: String, place: ThreadChoice) -> Asked {
+    pub fn message(content: String, place: ThreadChoice) -> Asked {
         Asked { content, place, ..Asked::default() }
     }
 
     /// Drops the files as they came, which are stored already.
-    pub(super) fn forget_files(&mut self) {
+    pub fn forget_files(&mut self) {
         self.brought = Vec::new();
         self.counted = Bytes::new();
     }
 
     /// Adds files, which were uploaded before.
-    pub(crate) fn with(self, files: Vec<Attached>) -> Asked {
+    pub fn with(self, files: Vec<Attached>) -> Asked {
         Asked { files, ..self }
     }
 
     /// Reads a request for a chat completion.
-    pub(super) fn completion(sent: &Fields) -> Result<Asked, Problem> {
+    pub fn completion(sent: &Fields) -> Result<Asked, Problem> {
         let mut asked = Asked::common(sent)?;
         let messages = list(sent, "messages")?;
         asked.take_messages(messages, "messages")?;
@@ -141,7 +146,7 @@ impl Asked {
     }
 
     /// Reads a request for a response.
-    pub(super) fn response(sent: &Fields) -> Result<Asked, Problem> {
+    pub fn response(sent: &Fields) -> Result<Asked, Problem> {
         let mut asked = Asked::common(sent)?;
         if let Some(instructions) = text(sent, "instructions")? {
             asked.instruct(instructions);
@@ -163,7 +168,7 @@ impl Asked {
     }
 
     /// Returns whether it is a chat UI's own prompt, such as for a title, and no part of a conversation.
-    pub(super) fn is_auxiliary(&self) -> bool {
+    pub fn is_auxiliary(&self) -> bool {
         self.place == ThreadChoice::New && self.earlier.is_empty() && self.content.starts_with(AUXILIARY)
     }
 

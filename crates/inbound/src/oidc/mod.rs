@@ -107,7 +107,7 @@ impl fmt::Debug for Issuer {
 
 impl Issuer {
     /// Returns the issuer's address.
-    pub(crate) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.0.options.issuer
     }
 

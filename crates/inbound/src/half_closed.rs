@@ -21,7 +21,7 @@ const PARTING: Duration = Duration::from_secs(1);
 const DISCARDED: usize = 8 * 1024;
 
 /// A connection that reports its end [`PATIENCE`] after its client has stopped sending.
-pub(crate) struct HalfClosed {
+pub struct HalfClosed {
     socket: TcpStream,
     ending: Option<Pin<Box<Sleep>>>,
     /// Set once the server has stopped sending.
@@ -29,7 +29,8 @@ pub(crate) struct HalfClosed {
 }
 
 impl HalfClosed {
-    pub(crate) fn new(socket: TcpStream) -> HalfClosed {
+    /// Wraps a connection.
+    pub fn new(socket: TcpStream) -> HalfClosed {
         HalfClosed { socket, ending: None, parting: None }
     }
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::problem::{Code, Problem};
 
 /// The size in bytes up to which a body is not counted.
-pub(crate) const SMALL: usize = 16 * 1024;
+pub const SMALL: usize = 16 * 1024;
 /// The bytes of files, and of bodies with files, that are held at once. The files in a body take as much again.
 const FILES_MAX: usize = 24 * 1024 * 1024;
 /// The bytes of other bodies that are held at once, as they were sent.
@@ -37,7 +37,7 @@ const LIST_BYTES: usize = 300;
 const OBJECT_BYTES: usize = 560;
 
 /// The memory of all large bodies.
-pub(crate) struct BodyMemory {
+pub struct BodyMemory {
     files: Pool,
     texts: Pool,
     unproven: Pool,
@@ -55,21 +55,22 @@ struct Pool {
 
 /// Bytes that are held.
 #[derive(Debug)]
-pub(crate) struct Hold(OwnedSemaphorePermit);
+pub struct Hold(OwnedSemaphorePermit);
 
 impl Hold {
     /// Gives back what is not needed for so many bytes.
-    pub(crate) fn shrink(&mut self, bytes: usize) {
+    pub fn shrink(&mut self, bytes: usize) {
         let excess = self.0.num_permits().saturating_sub(bytes.div_ceil(UNIT));
         drop(self.0.split(excess));
     }
 }
 
 /// A body, with the memory that it takes.
-pub(crate) struct HeldBody {
-    pub(crate) body: Bytes,
+pub struct HeldBody {
+    /// The body.
+    pub body: Bytes,
     /// The memory of the body, and of the values in it.
-    pub(crate) _holds: (Hold, Option<Hold>),
+    pub _holds: (Hold, Option<Hold>),
 }
 
 impl AsRef<[u8]> for HeldBody {
@@ -80,7 +81,7 @@ impl AsRef<[u8]> for HeldBody {
 
 impl BodyMemory {
     /// Creates the room for bodies of which none that is no file is larger than this.
-    pub(crate) fn new(max_body_bytes: usize) -> BodyMemory {
+    pub fn new(max_body_bytes: usize) -> BodyMemory {
         BodyMemory {
             files: Pool::new(FILES_MAX),
             texts: Pool::new(TEXTS_MAX),
@@ -91,23 +92,23 @@ impl BodyMemory {
     }
 
     /// Waits until there is room for a file, or a body with files.
-    pub(crate) async fn file(&self, bytes: usize) -> Result<Hold, Problem> {
+    pub async fn file(&self, bytes: usize) -> Result<Hold, Problem> {
         self.files.hold(bytes).await
     }
 
     /// Waits until there is room for any other body.
-    pub(crate) async fn text(&self, bytes: usize) -> Result<Hold, Problem> {
+    pub async fn text(&self, bytes: usize) -> Result<Hold, Problem> {
         self.texts.hold(bytes).await
     }
 
     /// Waits until there is room for a body that must prove where it comes from.
-    pub(crate) async fn unproven(&self, bytes: usize) -> Result<Hold, Problem> {
+    pub async fn unproven(&self, bytes: usize) -> Result<Hold, Problem> {
         self.unproven.hold(bytes).await
     }
 
     /// Waits until there is room for the values in this JSON. Nobody who holds that room waits for other room, so
     /// that bodies do not wait for each other.
-    pub(crate) async fn values(&self, json: &[u8]) -> Result<Option<Hold>, Problem> {
+    pub async fn values(&self, json: &[u8]) -> Result<Option<Hold>, Problem> {
         if json.len() <= SMALL {
             return Ok(None);
         }
@@ -136,7 +137,7 @@ impl Pool {
 }
 
 /// Returns the problem of a body that there is no room for.
-pub(crate) fn full() -> Problem {
+pub fn full() -> Problem {
     let message = "other large requests are under way, and the time to wait for them is over: try again later";
     Problem::new(Code::Unavailable, message).retried_after(RETRY_AFTER_MS)
 }

@@ -14,33 +14,33 @@ use crate::access::Caller;
 use crate::problem::RequestId;
 
 /// A change that a client asked for, and its outcome.
-pub(crate) struct Change<'a> {
+pub struct Change<'a> {
     /// The request's id, which its response has too.
-    pub(crate) request_id: &'a str,
+    pub request_id: &'a str,
     /// The name of the client that asked for it.
-    pub(crate) caller: &'a str,
+    pub caller: &'a str,
     /// The method, or `WS`.
-    pub(crate) method: &'a str,
+    pub method: &'a str,
     /// The route, or the type of the frame.
-    pub(crate) route: &'a str,
+    pub route: &'a str,
     /// The subject of the change: an address, or the id in the frame.
-    pub(crate) subject: Option<&'a str>,
+    pub subject: Option<&'a str>,
     /// The run that it is about, or that it has made.
-    pub(crate) run: Option<&'a str>,
+    pub run: Option<&'a str>,
     /// The status of the response.
-    pub(crate) status: &'a str,
+    pub status: &'a str,
 }
 
 impl Change<'_> {
     /// Writes the audit line.
-    pub(crate) fn record(&self) {
+    pub fn record(&self) {
         let Change { request_id, caller, method, route, subject, run, status } = self;
         tracing::info!(target: "audit", request_id, caller, method, route, subject, run, status, "a change was asked for");
     }
 }
 
 /// Writes a line for every request that may change something.
-pub(crate) async fn layer(
+pub async fn layer(
     Extension(id): Extension<RequestId>,
     Extension(caller): Extension<Caller>,
     request: Request,
@@ -67,7 +67,7 @@ pub(crate) async fn layer(
 }
 
 /// Returns the run that a request is about: the one it made, or the one it names.
-pub(crate) fn run_of<'a>(path: &'a str, answer: &'a HeaderMap) -> Option<&'a str> {
+pub fn run_of<'a>(path: &'a str, answer: &'a HeaderMap) -> Option<&'a str> {
     let made = answer.get(LOCATION).and_then(|place| place.to_str().ok());
     if let Some(rest) = made.unwrap_or(path).strip_prefix("/api/runs/") {
         return rest.split(['/', '?']).next().filter(|run| !run.is_empty());

@@ -1,31 +1,18 @@
 //! Files in the messages of OpenAI's clients: pictures and documents as `data:` addresses, or the ids of attachments.
-//! They are stored as uploads are, and attached to the message or the run.
 
-use std::mem;
 use std::path::Path;
-use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Request};
 use base64::engine::general_purpose::STANDARD;
 use base64::{DecodeError, DecodeSliceError, Engine as _};
 use consort_core::attachments::ATTACHMENTS_MAX;
-use consort_core::message::Attached;
-use consort_runtime::engine::Engine;
 use consort_tools::buffer::Buffer;
 use consort_tools::extract::MediaType;
-use consort_tools::{attachments, busy};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::Edge;
 use super::error::wrong;
-use super::lean::{Lean, marked};
-use super::request::Asked;
-use crate::Site;
-use crate::body::{self, json_or_untyped};
-use crate::body_memory::Hold;
-use crate::once;
-use crate::problem::{Code, More, Problem};
+use super::lean::marked;
+use crate::problem::Problem;
 
 /// The types of the parts of a message that are files.
 pub(super) const FILE_PARTS: [&str; 4] = ["image_url", "input_image", "file", "input_file"];
@@ -38,11 +25,14 @@ const ENCODING: &str = ";base64";
 
 /// A file of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Brought {
+pub enum Brought {
     /// The file itself.
     Inline {
+        /// The name, if it has one.
         name: Option<String>,
+        /// The type.
         kind: MediaType,
+        /// The content.
         bytes: Bytes,
         /// The number of the file, when its text was left in the body: then its bytes are still to be read.
         left: Option<usize>,
@@ -55,7 +45,7 @@ pub(super) enum Brought {
 
 impl Brought {
     /// Reads a part of a message that is a file.
-    pub(super) fn read(part: &Value, place: &str) -> Result<Brought, Problem> {
+    pub fn read(part: &Value, place: &str) -> Result<Brought, Problem> {
         let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
         let fields = if kind == "file" { part.get("file").unwrap_or(&Value::Null) } else { part };
         let text = |name: &str| match fields.get(name) {
@@ -85,7 +75,7 @@ impl Brought {
     }
 
     /// Reads the bytes of a file whose text was left in the body.
-    fn fill(&mut self, texts: &[Bytes]) -> Result<(), Problem> {
+    pub fn fill(&mut self, texts: &[Bytes]) -> Result<(), Problem> {
         let Brought::Inline { bytes, left, place, .. } = self else { return Ok(()) };
         let Some(number) = left.take() else { return Ok(()) };
         let read = || {
@@ -166,107 +156,11 @@ fn plain_name(given: &str) -> Option<String> {
 }
 
 /// Returns the files of the last message, and then the newest of those before it that may come along.
-pub(super) fn newest(last: Vec<Brought>, earlier: Vec<Brought>, place: &str) -> Result<Vec<Brought>, Problem> {
+pub fn newest(last: Vec<Brought>, earlier: Vec<Brought>, place: &str) -> Result<Vec<Brought>, Problem> {
     let room = ATTACHMENTS_MAX.checked_sub(last.len());
     let room = room.ok_or_else(|| wrong(place, format!("a message has at most {ATTACHMENTS_MAX} files")))?;
     let left_out = earlier.len().saturating_sub(room);
     Ok(last.into_iter().chain(earlier.into_iter().skip(left_out)).collect())
-}
-
-impl Edge {
-    /// Stores the files of a request for its owner, and attaches them.
-    pub(super) async fn upload(&self, asked: &mut Asked) -> Result<(), Problem> {
-        let brought = mem::take(&mut asked.brought);
-        let counted = mem::take(&mut asked.counted);
-        let runs = self.runs.clone();
-        let max = self.site.server.max_attachment_bytes;
-        // To its end even when the client is gone: only then is the memory of the files free again.
-        let stored = async move {
-            let stored = uploaded(&runs, &brought, max).await;
-            drop(counted);
-            stored
-        };
-        asked.files = self.site.keys.spawn(stored).await.map_err(|_| once::stopping())??;
-        Ok(())
-    }
-}
-
-async fn uploaded(runs: &Engine, brought: &[Brought], max: usize) -> Result<Vec<Attached>, Problem> {
-    let mut ids = Vec::with_capacity(brought.len());
-    for file in brought {
-        ids.push(match file {
-            Brought::Stored(id) => id.clone(),
-            Brought::Inline { bytes, place, .. } if bytes.len() > max => {
-                let message = format!("a file of {} bytes; [server] max_attachment_bytes allows {max}", bytes.len());
-                return Err(at(place, Problem::new(Code::PayloadTooLarge, message)));
-            }
-            Brought::Inline { name, kind, bytes, place, .. } => {
-                let stored = runs.store_attachment((name.as_deref(), kind), bytes).await;
-                stored.map_err(|error| refused(error, place))?.id
-            }
-        });
-    }
-    Ok(runs.attached(&ids).await?)
-}
-
-/// Returns the problem of a file that is not stored.
-fn refused(error: attachments::Error, place: &str) -> Problem {
-    let is_of_file = matches!(error, attachments::Error::Empty | attachments::Error::Unsupported(_));
-    let problem = Problem::from(error);
-    if is_of_file { at(place, problem) } else { problem }
-}
-
-fn at(place: &str, problem: Problem) -> Problem {
-    problem.with(More { param: Some(place.to_owned()), ..More::default() })
-}
-
-/// A request body that may hold files.
-pub(super) struct SentWithFiles {
-    /// The memory of the body.
-    counted: Bytes,
-    /// The body without its files.
-    value: Value,
-    /// The texts of its files.
-    texts: Vec<Bytes>,
-    /// The memory of the value.
-    _hold: Option<Hold>,
-}
-
-impl FromRequest<Arc<Site>> for SentWithFiles {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, site: &Arc<Site>) -> Result<SentWithFiles, Problem> {
-        let is_typed = json_or_untyped(request.headers());
-        let (body, counted) = body::read_apart(site, request).await?;
-        let is_large = body.len() > busy::BYTES;
-        let Lean { json, files } = if is_large { busy::in_place(|| Lean::of(&body)) } else { Lean::of(&body) };
-        let max = site.server.max_body_bytes;
-        if json.len() > max {
-            let rest = json.len();
-            let message = format!("the body without its files has {rest} bytes; [server] max_body_bytes allows {max}");
-            return Err(Problem::new(Code::PayloadTooLarge, message));
-        }
-        let hold = site.memory.values(&json).await?;
-        Ok(SentWithFiles { value: body::parsed(&json, is_typed)?, texts: files, counted, _hold: hold })
-    }
-}
-
-impl SentWithFiles {
-    /// Reads the request in it, with its files.
-    pub(super) fn asked(
-        self,
-        read: impl FnOnce(&Map<String, Value>) -> Result<Asked, Problem>,
-    ) -> Result<Asked, Problem> {
-        let fields = self.value.as_object().ok_or_else(body::no_object)?;
-        let whole = || {
-            let mut asked = read(fields)?;
-            asked.brought.iter_mut().try_for_each(|file| file.fill(&self.texts))?;
-            Ok::<_, Problem>(asked)
-        };
-        // A message without files is short enough for any thread.
-        let asked: Asked = if self.texts.is_empty() { whole() } else { busy::in_place(whole) }?;
-        Ok(Asked { counted: self.counted, ..asked })
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::told::{End, Step};
 
 /// A piece of an answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// A line about what was done.
     Thought(String),
     /// The next words belong to another message.
@@ -19,7 +19,7 @@ pub(crate) enum Piece {
 
 /// Makes pieces of steps.
 #[derive(Debug, Default)]
-pub(crate) struct Teller {
+pub struct Teller {
     /// The words of the model call that were sent.
     round: String,
     /// Whether the words before belong to another message.
@@ -27,7 +27,8 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    pub(crate) fn take(&mut self, step: Step) -> Vec<Piece> {
+    /// Returns the pieces that a step adds to what was sent.
+    pub fn take(&mut self, step: Step) -> Vec<Piece> {
         match step {
             Step::Round => {
                 self.breaks |= !self.round.is_empty();

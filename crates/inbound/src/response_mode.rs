@@ -12,7 +12,7 @@ const WAIT_MAX_S: u64 = 300;
 
 /// The time and the form of the response to a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResponseMode {
+pub enum ResponseMode {
     /// At once.
     Accepted,
     /// Once the run has ended, but no later than after this time.
@@ -22,7 +22,8 @@ pub(crate) enum ResponseMode {
 }
 
 impl ResponseMode {
-    pub(crate) fn read(headers: &HeaderMap) -> Result<ResponseMode, Problem> {
+    /// Reads the form that the headers of a request ask for.
+    pub fn read(headers: &HeaderMap) -> Result<ResponseMode, Problem> {
         if accepts(headers, "text/event-stream") {
             return Ok(ResponseMode::Stream);
         }
@@ -39,7 +40,7 @@ impl ResponseMode {
 }
 
 /// Returns whether the client accepts this media type by name.
-pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+pub fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let accepted = headers.get_all(ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     let mut types = accepted.flat_map(|value| value.split(',')).map(|one| one.split(';').next().unwrap_or_default());
     types.any(|one| one.trim().eq_ignore_ascii_case(wanted))

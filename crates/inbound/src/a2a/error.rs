@@ -15,7 +15,8 @@ const SERVER_ERROR: i32 = -32000;
 
 /// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+#[expect(missing_docs, reason = "the words are those of the protocol")]
+pub enum Fault {
     TaskNotFound,
     TaskNotCancelable,
     UnsupportedOperation,
@@ -31,7 +32,7 @@ pub(crate) enum Fault {
 
 /// A failure.
 #[derive(Clone, Debug)]
-pub(crate) struct A2aError {
+pub struct A2aError {
     fault: Fault,
     message: String,
     /// The field that is wrong.
@@ -39,12 +40,13 @@ pub(crate) struct A2aError {
 }
 
 impl A2aError {
-    pub(super) fn new(fault: Fault, message: impl Into<String>) -> A2aError {
+    /// Creates a failure that is about no field.
+    pub fn new(fault: Fault, message: impl Into<String>) -> A2aError {
         A2aError { fault, message: message.into(), field: None }
     }
 
     /// Creates the failure for a field that is wrong.
-    pub(super) fn wrong(field: &str, message: impl std::fmt::Display) -> A2aError {
+    pub fn wrong(field: &str, message: impl std::fmt::Display) -> A2aError {
         A2aError {
             field: Some(field.to_owned()),
             ..A2aError::new(Fault::InvalidParams, format!("`{field}` {message}"))
@@ -52,7 +54,7 @@ impl A2aError {
     }
 
     /// Returns the failure for a field of an object that is itself a field.
-    pub(super) fn within(self, place: &str) -> A2aError {
+    pub fn within(self, place: &str) -> A2aError {
         let Some(field) = &self.field else { return self };
         let whole = format!("{place}.{field}");
         let message = self.message.replacen(&format!("`{field}`"), &format!("`{whole}`"), 1);
@@ -60,24 +62,24 @@ impl A2aError {
     }
 
     /// Creates the failure for a task that is not there, or not the caller's.
-    pub(super) fn no_task(id: &str) -> A2aError {
+    pub fn no_task(id: &str) -> A2aError {
         A2aError::new(Fault::TaskNotFound, format!("there is no task {id}"))
     }
 
     /// Returns the failure over JSON-RPC.
-    pub(crate) fn rpc(&self) -> Value {
+    pub fn rpc(&self) -> Value {
         json!({ "code": self.fault.code(), "message": self.message, "data": self.details() })
     }
 
     /// Returns the failure over REST.
-    pub(crate) fn rest(&self) -> Value {
+    pub fn rest(&self) -> Value {
         let (status, word) = self.fault.status();
         json!({ "error": { "code": status.as_u16(), "status": word, "message": self.message,
             "details": self.details() } })
     }
 
     /// Returns the status over REST.
-    pub(super) fn status(&self) -> StatusCode {
+    pub fn status(&self) -> StatusCode {
         self.fault.status().0
     }
 
@@ -164,7 +166,7 @@ fn word(status: StatusCode) -> &'static str {
 impl A2aError {
     /// Returns a problem as the protocol tells it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the status tells the kind of all other codes")]
-    pub(super) fn of(problem: &Problem) -> A2aError {
+    pub fn of(problem: &Problem) -> A2aError {
         let fault = match problem.code() {
             Code::RunNotFound => Fault::TaskNotFound,
             Code::UnsupportedMediaType => Fault::ContentTypeNotSupported,

@@ -17,11 +17,11 @@ const MARK: char = '\0';
 
 /// A body without its files.
 #[derive(Default)]
-pub(super) struct Lean {
+pub struct Lean {
     /// The body, with marks in the places of its files.
-    pub(super) json: Vec<u8>,
+    pub json: Vec<u8>,
     /// The texts of the files.
-    pub(super) files: Vec<Bytes>,
+    pub files: Vec<Bytes>,
 }
 
 /// The place in a body that is being read.
@@ -64,7 +64,7 @@ impl<'a> Place<'a> {
 
 impl Lean {
     /// Takes the files out of a body. What is no JSON stays none.
-    pub(super) fn of(body: &Bytes) -> Lean {
+    pub fn of(body: &Bytes) -> Lean {
         let mut lean = Lean::default();
         let mut place = Place::default();
         let mut copied = 0;
@@ -142,7 +142,7 @@ fn unescaped(text: &Bytes) -> Option<Bytes> {
 }
 
 /// Returns the number of a file that was left out, and the beginning of its text.
-pub(super) fn marked(text: &str) -> Option<(usize, &str)> {
+pub fn marked(text: &str) -> Option<(usize, &str)> {
     let (number, head) = text.strip_prefix(MARK)?.split_once(MARK)?;
     Some((number.parse().ok()?, head))
 }

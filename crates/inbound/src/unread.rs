@@ -15,7 +15,7 @@ use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 
 /// Adds `Connection: close` to a failure that leaves the request's body unread.
-pub(crate) async fn layer(request: Request, next: Next) -> Response {
+pub async fn layer(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
         return next.run(request).await;
     }

@@ -15,7 +15,7 @@ const HEADERS_MAX: usize = 64 * 1024;
 const ONCE: [HeaderName; 4] = [HOST, ORIGIN, AUTHORIZATION, CONTENT_TYPE];
 
 /// Checks the address and the headers of a request.
-pub(crate) fn check(request: &Request) -> Result<(), Problem> {
+pub fn check(request: &Request) -> Result<(), Problem> {
     check_address(request.uri())?;
     check_headers(request.headers())?;
     let host = request.headers().get(HOST).map(|host| host.as_bytes());

@@ -10,7 +10,7 @@ use super::told::End;
 
 /// A chat completion.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct ChatCompletion {
+pub struct ChatCompletion {
     id: String,
     #[schemars(extend("const" = "chat.completion"))]
     object: &'static str,
@@ -100,7 +100,7 @@ impl From<Usage> for CompletionUsage {
 }
 
 /// A chat completion that is being made.
-pub(super) struct Completion {
+pub struct Completion {
     head: Head,
     /// Whether the last chunk of a stream tells the usage.
     tells_usage: bool,
@@ -110,17 +110,18 @@ pub(super) struct Completion {
 }
 
 impl Completion {
-    pub(super) fn new(head: Head, tells_usage: bool) -> Completion {
+    /// Creates an answer of which nothing was said.
+    pub fn new(head: Head, tells_usage: bool) -> Completion {
         Completion { head, tells_usage, reasoning: String::new(), message: String::new() }
     }
 
     /// Returns the first chunk.
-    pub(super) fn begin(&self) -> Value {
+    pub fn begin(&self) -> Value {
         self.chunk(json!({ "role": "assistant", "content": "" }), None)
     }
 
     /// Returns the chunk of a piece.
-    pub(super) fn piece(&mut self, piece: &Piece) -> Option<Value> {
+    pub fn piece(&mut self, piece: &Piece) -> Option<Value> {
         match piece {
             Piece::Thought(line) => {
                 let line = format!("{line}\n");
@@ -140,7 +141,7 @@ impl Completion {
     }
 
     /// Returns the last chunks of an answer.
-    pub(super) fn end(&self, end: &End, usage: Usage) -> Vec<Value> {
+    pub fn end(&self, end: &End, usage: Usage) -> Vec<Value> {
         let mut chunks = vec![self.chunk(json!({}), Some(finish_reason(end)))];
         if self.tells_usage {
             let mut last = self.chunk(json!({}), None);
@@ -154,7 +155,7 @@ impl Completion {
     }
 
     /// Returns the whole completion.
-    pub(super) fn whole(self, end: End, usage: Usage) -> ChatCompletion {
+    pub fn whole(self, end: End, usage: Usage) -> ChatCompletion {
         let finish_reason = finish_reason(&end);
         let content = match end {
             End::Answer { text, .. } => text,

@@ -22,11 +22,16 @@ const BUDGET: &str = "BUDGET_EXCEEDED";
 
 /// A step of an answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// A model is asked, whose words are part of the answer.
     Round,
     /// Words of that model, at this position in its text.
-    Words { offset: Option<usize>, text: String },
+    Words {
+        /// The position, where the words are told with one.
+        offset: Option<usize>,
+        /// The words.
+        text: String,
+    },
     /// The whole text of the model.
     Said(String),
     /// Something that was done for the answer.
@@ -39,9 +44,14 @@ pub(crate) enum Step {
 
 /// The end of an answer.
 #[derive(Clone, Debug)]
-pub(crate) enum End {
+pub enum End {
     /// The answer.
-    Answer { text: String, is_cut: bool },
+    Answer {
+        /// The text.
+        text: String,
+        /// Whether it ended at a limit.
+        is_cut: bool,
+    },
     /// A person must decide something before it goes on.
     Waits,
     /// There is none.
@@ -49,7 +59,7 @@ pub(crate) enum End {
 }
 
 /// Reads the frames of a turn.
-pub(super) struct Turn {
+pub struct Turn {
     /// The address of the server for people.
     base: String,
     answer: Option<(String, bool)>,
@@ -57,11 +67,13 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    pub(super) fn new(base: String) -> Turn {
+    /// Creates the reader of the frames of a turn, of which none was read.
+    pub fn new(base: String) -> Turn {
         Turn { base, answer: None, failure: None }
     }
 
-    pub(super) fn steps(&mut self, frame: Result<Numbered, log::Error>) -> Vec<Step> {
+    /// Returns the steps that a frame adds to the answer.
+    pub fn steps(&mut self, frame: Result<Numbered, log::Error>) -> Vec<Step> {
         let numbered = match frame {
             Ok(numbered) => numbered,
             Err(error) => return vec![Step::Ended(End::Failed(error.into()))],
@@ -132,7 +144,7 @@ impl Turn {
 }
 
 /// Reads the frames of a run.
-pub(super) struct Run {
+pub struct Run {
     /// The address of the server for people.
     base: String,
     /// The task whose words are the answer, where that is known beforehand.
@@ -140,11 +152,13 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(base: String) -> Run {
+    /// Creates the reader of the frames of a run, of which none was read.
+    pub fn new(base: String) -> Run {
         Run { base, last: None }
     }
 
-    pub(super) fn steps(&mut self, frame: Result<Frame, log::Error>) -> Vec<Step> {
+    /// Returns the steps that a frame adds to the answer.
+    pub fn steps(&mut self, frame: Result<Frame, log::Error>) -> Vec<Step> {
         match frame {
             Ok(Frame::Event { frame, .. }) => match &*frame {
                 EventFrame::Run(run) if !run.inherited => self.event(&run.frame),

@@ -13,60 +13,71 @@ use super::error::{A2aError, Fault};
 /// Parts of one message: more than a person or an agent says at once.
 const PARTS_MAX: usize = 100;
 /// Bytes of the id of a message, a task, a context or an address: each is stored with a run.
-pub(super) const ID_MAX: usize = 255;
+pub(crate) const ID_MAX: usize = 255;
 /// The key of a message's metadata that names the skill.
 const SKILL: &str = "skillId";
 
-pub(super) type Fields = Map<String, Value>;
+/// The fields of an object.
+pub type Fields = Map<String, Value>;
 
 /// A message as it was sent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Message {
-    pub(super) id: String,
-    pub(super) context: Option<String>,
-    pub(super) task: Option<String>,
+pub struct Message {
+    /// The id that the client gave it.
+    pub id: String,
+    /// The context that it belongs to, if it names one.
+    pub context: Option<String>,
+    /// The task that it belongs to, if it names one.
+    pub task: Option<String>,
     /// The skill that it asks for.
-    pub(super) skill: Option<String>,
+    pub skill: Option<String>,
     /// The texts, joined.
-    pub(super) text: String,
+    pub text: String,
     /// The fields of the objects that it brings.
-    pub(super) data: Fields,
-    pub(super) files: Vec<File>,
+    pub data: Fields,
+    /// The files that it brings.
+    pub files: Vec<File>,
     /// The message as JSON, by which it is known again.
-    pub(super) print: String,
+    pub print: String,
 }
 
 /// A file as part of a message.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct File {
-    pub(super) name: Option<String>,
-    pub(super) kind: String,
-    pub(super) bytes: Vec<u8>,
+pub struct File {
+    /// The name, if it has one.
+    pub name: Option<String>,
+    /// The media type.
+    pub kind: String,
+    /// The content.
+    pub bytes: Vec<u8>,
 }
 
 /// The part of a request that says how it is answered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Wish {
+pub struct Wish {
     /// Messages of the history at most.
-    pub(super) history: Option<usize>,
+    pub history: Option<usize>,
     /// Whether the task is returned as soon as it is accepted.
-    pub(super) at_once: bool,
+    pub at_once: bool,
     /// The address that is told of the task.
-    pub(super) push: Option<Address>,
+    pub push: Option<Address>,
 }
 
 /// An address that is told of a task, as it was sent.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Address {
-    pub(super) id: Option<String>,
-    pub(super) url: String,
-    pub(super) token: Option<String>,
+pub struct Address {
+    /// The id that the client gave it.
+    pub id: Option<String>,
+    /// The address itself.
+    pub url: String,
+    /// The text that is sent along, by which the receiver knows the sender.
+    pub token: Option<String>,
     /// The scheme and the credentials.
-    pub(super) authentication: Option<(String, String)>,
+    pub authentication: Option<(String, String)>,
 }
 
 /// Returns a field that is not null.
-pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
+pub fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a Value> {
     let given = fields.get(name).or_else(|| fields.get(&snake(name)));
     given.filter(|value| !value.is_null())
 }
@@ -80,7 +91,7 @@ fn snake(name: &str) -> String {
 }
 
 /// Returns a text that is not empty.
-pub(super) fn text<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>, A2aError> {
+pub fn text<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>, A2aError> {
     match field(fields, name) {
         None => Ok(None),
         // Protocol Buffers know no absent text.
@@ -90,7 +101,7 @@ pub(super) fn text<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>
 }
 
 /// Returns an id, which is stored and therefore limited.
-pub(super) fn id<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>, A2aError> {
+pub fn id<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>, A2aError> {
     let given = text(fields, name)?;
     match given {
         Some(id) if id.len() > ID_MAX || id.chars().any(char::is_control) || id.trim().is_empty() => {
@@ -101,12 +112,12 @@ pub(super) fn id<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a str>, 
 }
 
 /// Returns an id that must be there.
-pub(super) fn needed_id<'a>(fields: &'a Fields, name: &str) -> Result<&'a str, A2aError> {
+pub fn needed_id<'a>(fields: &'a Fields, name: &str) -> Result<&'a str, A2aError> {
     id(fields, name)?.ok_or_else(|| A2aError::wrong(name, "is required"))
 }
 
 /// Returns whether something is wanted; in a query as a word.
-pub(super) fn flag(fields: &Fields, name: &str) -> Result<bool, A2aError> {
+pub fn flag(fields: &Fields, name: &str) -> Result<bool, A2aError> {
     match field(fields, name) {
         None => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -117,7 +128,7 @@ pub(super) fn flag(fields: &Fields, name: &str) -> Result<bool, A2aError> {
 }
 
 /// Returns a whole number within a range; in a query as digits.
-pub(super) fn number(fields: &Fields, name: &str, range: RangeInclusive<usize>) -> Result<Option<usize>, A2aError> {
+pub fn number(fields: &Fields, name: &str, range: RangeInclusive<usize>) -> Result<Option<usize>, A2aError> {
     let given = match field(fields, name) {
         None => return Ok(None),
         Some(Value::String(digits)) => digits.parse().ok(),
@@ -134,7 +145,7 @@ pub(super) fn number(fields: &Fields, name: &str, range: RangeInclusive<usize>) 
 }
 
 /// Returns the number of messages of the history that are wanted.
-pub(super) fn history(fields: &Fields) -> Result<Option<usize>, A2aError> {
+pub fn history(fields: &Fields) -> Result<Option<usize>, A2aError> {
     number(fields, "historyLength", 0..=usize::MAX)
 }
 
@@ -148,7 +159,7 @@ fn object<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a Fields>, A2aE
 
 impl Message {
     /// Reads the message of a request.
-    pub(super) fn read(params: &Fields) -> Result<Message, A2aError> {
+    pub fn read(params: &Fields) -> Result<Message, A2aError> {
         let sent = object(params, "message")?.ok_or_else(|| A2aError::wrong("message", "is required"))?;
         let at = |name: &str| format!("message.{name}");
         let needed = |error: A2aError| error.within("message");
@@ -245,7 +256,7 @@ fn check_kind(kind: &str, place: &str) -> Result<(), A2aError> {
 
 impl Wish {
     /// Reads how a message is to be answered.
-    pub(super) fn read(params: &Fields) -> Result<Wish, A2aError> {
+    pub fn read(params: &Fields) -> Result<Wish, A2aError> {
         let Some(sent) = object(params, "configuration")? else { return Ok(Wish::default()) };
         let push = object(sent, "taskPushNotificationConfig")?;
         let within = |error: A2aError| error.within("configuration");
@@ -260,7 +271,7 @@ impl Wish {
 
 impl Address {
     /// Reads an address.
-    pub(super) fn read(sent: &Fields) -> Result<Address, A2aError> {
+    pub fn read(sent: &Fields) -> Result<Address, A2aError> {
         let written = |name: &str, value: Option<&str>| match value {
             Some(value) if axum::http::HeaderValue::from_str(value).is_err() => {
                 Err(A2aError::wrong(name, "must be a text that a header can hold"))

@@ -2,8 +2,9 @@
 //! writes it for every failure, of a handler or of the framework, so no route can forget it.
 
 mod code;
+mod resource;
 
-pub(crate) use self::code::Code;
+pub use self::code::Code;
 
 use axum::extract::Request;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -26,10 +27,11 @@ use serde_json::json;
 use tracing::{Instrument, Span, field};
 
 use crate::a2a;
-use crate::openai::{self, OpenAiError};
+use crate::openai;
+use crate::openai::error::OpenAiError;
 
 /// The header that names a request.
-pub(crate) const REQUEST_ID: &str = "x-request-id";
+pub const REQUEST_ID: &str = "x-request-id";
 /// Bytes of a name that is taken over from a client at most.
 const ID_MAX: usize = 64;
 /// The media type of a problem.
@@ -41,7 +43,7 @@ const RETRY_AFTER_MS: u64 = 5_000;
 
 /// A problem: a status, a code for programs, a message for people, and further fields.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     status: StatusCode,
     code: Code,
     message: String,
@@ -52,33 +54,33 @@ pub(crate) struct Problem {
 /// The fields that belong to some codes.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct More {
+pub struct More {
     /// When to try again; also the header `Retry-After`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) retry_after_ms: Option<u64>,
+    pub retry_after_ms: Option<u64>,
     /// The status of the run, when it is the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) run_status: Option<Status>,
+    pub run_status: Option<Status>,
     /// The decision that was made before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) decision: Option<String>,
+    pub decision: Option<String>,
     /// The turn that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) turn_id: Option<String>,
+    pub turn_id: Option<String>,
     /// Everything that is wrong with a request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) mistakes: Vec<WrittenMistake>,
+    pub mistakes: Vec<WrittenMistake>,
     /// The version there is now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<u64>,
+    pub version: Option<u64>,
     /// The field that is wrong, where it is reported separately from the message.
     #[serde(skip)]
-    pub(crate) param: Option<String>,
+    pub param: Option<String>,
 }
 
 impl More {
     /// Returns the field that is wrong: the one that was named, else that of the first mistake.
-    pub(crate) fn param(&self) -> Option<&str> {
+    pub fn param(&self) -> Option<&str> {
         let place = || self.mistakes.first().map(|mistake| mistake.place.as_str());
         self.param.as_deref().or_else(place).filter(|place| !place.is_empty())
     }
@@ -87,7 +89,7 @@ impl More {
 /// Something that is wrong with a request.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Mistake")]
-pub(crate) struct WrittenMistake {
+pub struct WrittenMistake {
     error: mistake::Code,
     /// A path into the request.
     place: String,
@@ -98,7 +100,7 @@ pub(crate) struct WrittenMistake {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Problem")]
-pub(crate) struct Written<'a> {
+pub struct Written<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     title: &'static str,
@@ -115,58 +117,60 @@ pub(crate) struct Written<'a> {
 }
 
 impl Problem {
-    pub(crate) fn new(code: Code, message: impl Into<String>) -> Problem {
+    /// Creates a problem with the status of its code.
+    pub fn new(code: Code, message: impl Into<String>) -> Problem {
         Problem::at(code.status(), code, message)
     }
 
     /// Creates a problem with another status than the default of its code.
-    pub(crate) fn at(status: StatusCode, code: Code, message: impl Into<String>) -> Problem {
+    pub fn at(status: StatusCode, code: Code, message: impl Into<String>) -> Problem {
         Problem { status, code, message: message.into(), more: Box::default() }
     }
 
     /// Returns the problem of a request that is no WebSocket, where only those are served.
-    pub(crate) fn no_socket(path: &str, rejection: &WebSocketUpgradeRejection) -> Problem {
+    pub fn no_socket(path: &str, rejection: &WebSocketUpgradeRejection) -> Problem {
         let message = format!("{path} is for WebSockets: {}", rejection.body_text());
         Problem::at(rejection.status(), Code::BadRequest, message)
     }
 
-    pub(crate) fn bad_request(message: impl Into<String>) -> Problem {
+    /// Creates the problem of a request that is wrong.
+    pub fn bad_request(message: impl Into<String>) -> Problem {
         Problem::new(Code::BadRequest, message)
     }
 
     /// Returns the problem with the fields that belong to its code.
-    pub(crate) fn with(self, more: More) -> Problem {
+    pub fn with(self, more: More) -> Problem {
         Problem { more: Box::new(more), ..self }
     }
 
     /// Returns the problem with the time to try again.
-    pub(crate) fn retried_after(mut self, wait_ms: u64) -> Problem {
+    pub fn retried_after(mut self, wait_ms: u64) -> Problem {
         self.more.retry_after_ms = Some(wait_ms);
         self
     }
 
     /// Returns the problem with another message.
-    pub(crate) fn saying(self, message: &str) -> Problem {
+    pub fn saying(self, message: &str) -> Problem {
         Problem { message: message.to_owned(), ..self }
     }
 
     /// Returns the code for programs.
-    pub(crate) fn code(&self) -> Code {
+    pub fn code(&self) -> Code {
         self.code
     }
 
     /// Returns the message for people.
-    pub(crate) fn message(&self) -> &str {
+    pub fn message(&self) -> &str {
         &self.message
     }
 
     /// Returns the fields that belong to its code.
-    pub(crate) fn more(&self) -> &More {
+    pub fn more(&self) -> &More {
         &self.more
     }
 
     /// Returns the status it is answered with.
-    pub(crate) fn status(&self) -> StatusCode {
+    pub fn status(&self) -> StatusCode {
         self.status
     }
 
@@ -214,7 +218,7 @@ impl IntoResponse for Problem {
 
 /// The id of a request, in its answer and in the log.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestId(pub(crate) HeaderValue);
+pub struct RequestId(pub(crate) HeaderValue);
 
 impl RequestId {
     /// Returns the id that the request came with, if it is a plain one, or a new one.
@@ -228,13 +232,14 @@ impl RequestId {
         RequestId(HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("req")))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// Returns it as text.
+    pub fn as_str(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }
 }
 
 /// Names every request, and gives every failure a body.
-pub(crate) async fn attach_problem_body(mut request: Request, next: Next) -> Response {
+pub async fn attach_problem_body(mut request: Request, next: Next) -> Response {
     let named = request.extensions().get::<RequestId>().cloned();
     let span = if named.is_some() { Span::none() } else { tracing::info_span!("request", id = field::Empty) };
     let id = named.unwrap_or_else(|| RequestId::of(&request));
@@ -354,7 +359,7 @@ impl From<chats::Error> for Problem {
 
 impl Problem {
     /// Returns the problem for an error of a request about a run; the message names the run.
-    pub(crate) fn of_run(run: &str, error: engine::Error) -> Problem {
+    pub fn of_run(run: &str, error: engine::Error) -> Problem {
         let ended = if let engine::Error::Refused(Refused::Ended { status }) = &error { Some(*status) } else { None };
         let problem = Problem::from(error);
         let message = ended.map(|status| format!("Run {run} already completed with status {status}"));
@@ -362,7 +367,7 @@ impl Problem {
     }
 
     /// Creates the problem for a review that is decided already, with its outcome.
-    pub(crate) fn resolved(review: &str, verdict: ReviewOutcome) -> Problem {
+    pub fn resolved(review: &str, verdict: ReviewOutcome) -> Problem {
         let message = format!("Review {review} already resolved");
         Problem::new(Code::ReviewResolved, message)
             .with(More { decision: Some(verdict.word().to_owned()), ..More::default() })

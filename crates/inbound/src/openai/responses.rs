@@ -15,7 +15,7 @@ use super::told::End;
 #[derive(JsonSchema)]
 #[schemars(rename = "Response", extend("additionalProperties" = true))]
 #[expect(dead_code, reason = "a response is made of its events; this describes it")]
-pub(super) struct Shape {
+pub struct Shape {
     id: String,
     #[schemars(extend("const" = "response"))]
     object: String,
@@ -42,10 +42,10 @@ enum ResponseStatus {
 }
 
 /// An event of a response, and its type.
-pub(super) type Event = (&'static str, Value);
+pub type Event = (&'static str, Value);
 
 /// A response that is being made.
-pub(super) struct Responding {
+pub struct Responding {
     head: Head,
     /// The fields that the request decides.
     fixed: Map<String, Value>,
@@ -69,12 +69,13 @@ struct Item {
 }
 
 impl Responding {
-    pub(super) fn new(head: Head, asked: &Asked) -> Responding {
+    /// Creates an answer of which nothing was said.
+    pub fn new(head: Head, asked: &Asked) -> Responding {
         Responding { fixed: fixed(asked), head, output: Vec::new(), open: None, next: 0 }
     }
 
     /// Returns the first events.
-    pub(super) fn begin(&mut self) -> Vec<Event> {
+    pub fn begin(&mut self) -> Vec<Event> {
         let response = self.response(ResponseStatus::InProgress, None);
         vec![
             self.event("response.created", json!({ "response": response })),
@@ -83,7 +84,7 @@ impl Responding {
     }
 
     /// Returns the events of a piece.
-    pub(super) fn piece(&mut self, piece: &Piece) -> Vec<Event> {
+    pub fn piece(&mut self, piece: &Piece) -> Vec<Event> {
         match piece {
             Piece::Thought(line) => self.say(Kind::Reasoning, &format!("{line}\n")),
             Piece::Break => self.close(),
@@ -93,7 +94,7 @@ impl Responding {
     }
 
     /// Returns the last events.
-    pub(super) fn end(&mut self, end: &End, usage: Usage) -> Vec<Event> {
+    pub fn end(&mut self, end: &End, usage: Usage) -> Vec<Event> {
         let mut events = self.close();
         let (name, status, more) = match end {
             End::Answer { is_cut: true, .. } => {

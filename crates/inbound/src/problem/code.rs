@@ -11,7 +11,8 @@ use strum::IntoStaticStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, JsonSchema)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum Code {
+#[expect(missing_docs, reason = "the words are for programs, and the description of the API lists them as they are")]
+pub enum Code {
     AnswerFailed,
     ApprovalNotFound,
     ApprovalPending,
@@ -88,12 +89,12 @@ pub(crate) enum Code {
 
 impl Code {
     /// Returns the word on the wire.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         self.into()
     }
 
     /// Returns the status it is answered with, unless another one says more.
-    pub(crate) fn status(self) -> StatusCode {
+    pub fn status(self) -> StatusCode {
         match self {
             Code::ApprovalPending
             | Code::BadRequest

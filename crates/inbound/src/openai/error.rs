@@ -11,7 +11,7 @@ use crate::problem::{Code, More, Problem};
 /// A failure as OpenAI's API tells it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "OpenAiError")]
-pub(crate) struct OpenAiError<'a> {
+pub struct OpenAiError<'a> {
     error: ErrorBody<'a>,
 }
 
@@ -28,7 +28,8 @@ struct ErrorBody<'a> {
 }
 
 impl<'a> OpenAiError<'a> {
-    pub(crate) fn of(problem: &'a Problem) -> OpenAiError<'a> {
+    /// Returns a problem as OpenAI's API tells it.
+    pub fn of(problem: &'a Problem) -> OpenAiError<'a> {
         let kind = match problem.status() {
             StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             StatusCode::FORBIDDEN => "permission_error",
@@ -49,6 +50,6 @@ impl<'a> OpenAiError<'a> {
 }
 
 /// Returns the problem of a field that is wrong.
-pub(super) fn wrong(field: &str, message: impl Into<String>) -> Problem {
+pub fn wrong(field: &str, message: impl Into<String>) -> Problem {
     Problem::bad_request(message).with(More { param: Some(field.to_owned()), ..More::default() })
 }
