@@ -1,9 +1,9 @@
 //! A run as plain data and pure functions: nothing here waits, reads a clock, touches a socket or makes up an id.
 //!
 //! # Rooms, in the order of a run
-//! - `requests`: the work that people ask for. A [`draft`] or a [`request`] is filled in
-//!   and checked by [`compile`], which reports every [`mistake`] at once, into a
-//!   [`spec`]; models and tools come from a [`catalog`].
+//! - `requests`: the work that people ask for, which is the crate `consort-spec`. A [`draft`]
+//!   or a [`request`] is filled in and checked by [`compile`], which reports every
+//!   [`mistake`] at once, into a [`spec`]; models and tools come from a [`catalog`].
 //! - `state`: the state of a run. [`run`] is the fold over its events, with a
 //!   conversation for each task and subtask under way. Only `Run::apply` changes
 //!   it; its fields are private to the room.
@@ -14,30 +14,21 @@
 //! - `shown`: a run as others see it. [`frame`] has one frame per event, [`view`]
 //!   lists and details, [`trace`] and [`span`] the work it did and the time that took.
 //!
-//! All of them use an [`id`] (a place in a run), [`text`], [`time`], [`message`]s and [`event`]s, the only thing
-//! stored, with the [`cause`] where something failed; a [`schema`] says what a value must look like; an [`owner`] is
-//! the name that a run belongs to.
+//! All of them use the words of `consort-spec`, which are named here too: an [`id`] (a place in a run), [`text`],
+//! [`time`], [`message`]s and [`event`]s, the only thing stored, with the [`cause`] where something failed; a [`schema`]
+//! says what a value must look like; an [`owner`] is the name that a run belongs to.
 
-pub mod cause;
 pub mod chat;
 mod decisions;
-pub mod event;
-pub mod id;
-pub mod message;
-pub mod owner;
-mod requests;
-pub mod schema;
 mod shown;
 mod state;
-pub mod status;
 #[cfg(test)]
 mod tests;
-pub mod text;
-pub mod time;
 
+use consort_spec as requests;
+pub use consort_spec::{cause, event, id, message, owner, schema, status, text, time};
 pub use decisions::{
-    answer, build, chore, decide, delegation, edit, finish, fork, human, next, own_tool, queue, result, share, subtask,
-    tier,
+    answer, build, chore, decide, delegation, edit, fork, next, own_tool, queue, result, share, subtask, tier,
 };
 pub use requests::{
     agent, attachments, bounds, branch, catalog, choice, compile, draft, dynamic, expression, mistake, model_options,

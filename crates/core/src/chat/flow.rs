@@ -2,7 +2,6 @@
 //! its tasks is a conversation with the user: each stands one level down, under its name, both in frames
 //! and in the tree.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Order, Rules};
@@ -24,15 +23,6 @@ use crate::text::Text;
 /// The variables under which a task may use the user's message and the earlier conversation.
 const MESSAGE: &str = "message";
 const HISTORY: &str = "history";
-
-/// The workflow that answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flow {
-    /// The id.
-    pub id: String,
-    /// The newest version at the time of the message.
-    pub version: u64,
-}
 
 /// Compiles a turn whose tasks are those of a workflow.
 pub fn compile_workflow(

@@ -1,45 +1,39 @@
-//! A turn of a chat: a run of one task that opens with the thread's history. This file defines the parts of
-//! a turn; `record` has its rows and its tree of calls, `permission` decides which calls wait for a person,
-//! `taint` what the thread has read, `grant` what was allowed, `steering` handles clients' commands,
-//! `prompt` writes the system message, `mining` extracts facts for later turns, `frame` renders its frames
-//! and `redact` removes secrets from them.
+//! A turn of a chat: a run of one task that opens with the thread's history. This file compiles a turn, whose
+//! recorded parts are in `consort_spec::chat`; `record` has its rows and its tree of calls, `permission` decides
+//! which calls wait for a person, `steering` handles clients' commands, `prompt` writes the system message,
+//! `mining` extracts facts for later turns, `frame` renders its frames and `redact` removes secrets from them.
 
 mod flow;
 pub(crate) mod frame;
-mod grant;
 mod mining;
 mod permission;
 mod prompt;
 pub(crate) mod record;
 pub(crate) mod redact;
-mod said;
 mod shape;
 mod steering;
-mod taint;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use consort_spec::chat::{
+    Answer, CLIENT_PREFIX, CONTENT_MAX, Carried, ChatEventKind, Earlier, Editor, Entry, Flow, Grant, GrantView, IfBusy,
+    Mode, Presence, Reason, Role, Say, Taint, Turn, manifest, mode,
+};
+pub(crate) use consort_spec::chat::{GRANTS_MAX, is_said, spoken};
 use serde::{Deserialize, Serialize};
 
-pub use flow::{Flow, compile_workflow};
+pub use flow::compile_workflow;
 pub use frame::{approval_id, parse_approval_id};
-pub(crate) use grant::GRANTS_MAX;
-pub use grant::{Grant, GrantView};
 pub use mining::{FACTS_MAX, MINING, MiningCost, Unmined, facts};
-pub use permission::{Answer, Mode, Reason};
 pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
-pub use record::{Earlier, Listed, Role, Row, Stored, history, sources};
-pub use said::{CONTENT_MAX, Entry, IfBusy, Presence, Say, manifest, mode};
+pub use record::{Listed, Row, Stored, history, sources};
 pub use shape::{MessageView, PendingApproval, SayRequest};
-pub(crate) use taint::is_said;
-pub use taint::{Carried, Taint};
 
 use crate::decisions::build::Registry;
 use crate::decisions::own_tool::{Audience, OwnTool, Performer};
-use crate::id::{Id, Millis};
-use crate::message::{Attached, Message};
+use crate::id::Millis;
 use crate::requests::agent::Agent;
 use crate::requests::catalog::{Belt, ModelInfo, Permission, ToolInfo};
 use crate::requests::compile::{Catalog, Compiled};
@@ -50,8 +44,6 @@ use crate::requests::spec::{Kind, Spec, Task};
 use crate::state::budget::Limits;
 use crate::text::Text;
 
-/// The prefix of the name of a client's tool.
-pub const CLIENT_PREFIX: &str = "ui_";
 /// The warning for a turn in an editor that cannot build workflows.
 const NO_REGISTRY: &str = "the editor is open but `workflow_registry` is off: build_workflow is left out";
 /// The default limits of a turn.
@@ -71,90 +63,6 @@ pub(crate) const LIMITS: Limits = Limits {
 };
 /// The time a client has to answer a call.
 pub(crate) const CLIENT_TIMEOUT_MS: Millis = 300_000;
-
-/// The chat's part of a run that is a turn.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Turn {
-    /// The thread it belongs to.
-    pub thread: String,
-    /// The number of its first event in the thread.
-    pub base: u64,
-    /// The user's message.
-    pub content: Text,
-    /// The earlier messages, as they are sent. They are not stored again with each turn: the rows of the turns
-    /// before it hold them, and the process that continues a turn puts them back.
-    #[serde(skip)]
-    pub history: Arc<Vec<Message>>,
-    /// The messages from before the thread began, if its first message brought them along.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Earlier>,
-    /// The client's own instructions for this turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instructions: Option<Text>,
-    /// Context for the model in this turn only, by heading.
-    pub context: Vec<(String, Text)>,
-    /// The workflow the user has open in the editor, if any.
-    #[serde(default)]
-    pub editor: Option<Editor>,
-    /// The models and tools that the tasks of a workflow can choose from, if one may be built.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub registry: Option<Registry>,
-    /// The files that the user attached.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<Attached>,
-    /// The saved workflow that answers instead of the chat agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workflow: Option<Flow>,
-    /// The id of the truncated row that this turn continues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub continues: Option<String>,
-    /// Whether facts about the user are recalled and new ones stored.
-    #[serde(default)]
-    pub remembers: bool,
-    /// Whether a client must stay connected for it to go on.
-    #[serde(default)]
-    pub presence: Presence,
-    /// The permission mode.
-    pub mode: Mode,
-    /// The permissions that the user has given for the rest of the thread.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub grants: Vec<Grant>,
-    /// The sources that the thread has read and its user did not write.
-    #[serde(default, skip_serializing_if = "Taint::is_empty")]
-    pub taint: Taint,
-    /// The hosts and names that a tainted thread may send to unasked, as configured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allowed_hosts: Vec<String>,
-    /// Whether programs are run without asking, as configured.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub executes: bool,
-    /// The time for which a question for permission stays open; 0 = without limit.
-    pub approval_timeout_ms: Millis,
-}
-
-impl Turn {
-    /// Returns the messages that are sent before the user's current one.
-    pub(crate) fn before(&self) -> Vec<Message> {
-        let known = self.context.iter().map(|known| Message::User { text: prompt::context(known).into() });
-        let earlier = self.earlier.iter().map(Earlier::message);
-        self.history.iter().cloned().chain(earlier).chain(known).collect()
-    }
-
-    /// Returns every text that may be large.
-    pub(crate) fn texts_mut(&mut self) -> Vec<&mut Text> {
-        let Turn { content, earlier, instructions, context, .. } = self;
-        let earlier = earlier.iter_mut().map(|earlier| &mut earlier.content);
-        let context = context.iter_mut().map(|(_, text)| text);
-        std::iter::once(content).chain(earlier).chain(instructions).chain(context).collect()
-    }
-}
-
-/// The workflow the user has open.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Editor {
-    /// Its id, when it is saved.
-    pub workflow: Option<String>,
-}
 
 /// The configured rules for every turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -307,48 +215,6 @@ pub(crate) fn allowed_hosts(rules: &Rules, catalog: &Catalog) -> Vec<String> {
     });
     let hosts: BTreeSet<String> = rules.allowed_hosts.iter().cloned().chain(configured).collect();
     hosts.into_iter().collect()
-}
-
-/// The kinds of events that only turns have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "fields are named after the types that document them")]
-pub enum ChatEventKind {
-    /// The model asked for this call.
-    CallAnnounced { call: Id },
-    /// The client is asked to make a call.
-    ClientCalled { call: Id, due: Millis },
-    /// A person is asked whether a call may be made.
-    ApprovalAsked {
-        approval: u32,
-        call: Id,
-        due: Option<Millis>,
-        #[serde(default)]
-        reason: Reason,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        carried: Option<Carried>,
-    },
-    /// A person answered; only the first answer counts. `args` are the arguments that the person put in the place
-    /// of the model's.
-    ApprovalAnswered {
-        approval: u32,
-        answer: Answer,
-        by: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        args: Option<Text>,
-    },
-    /// A grant was taken back.
-    GrantWithdrawn { grant: String, by: String },
-    /// The permission mode has changed.
-    ModeSet { mode: Mode, by: String },
-    /// The last row of the turn was stored, with its tree.
-    AnswerStored,
-    /// A drawn task graph was checked; without mistakes it is accepted.
-    PlanChecked { call: Id, mistakes: Vec<String> },
-    /// One task of an accepted graph was announced.
-    TaskPlanned { call: Id, task: usize },
-    /// The usage of the turn was summed up.
-    CostSummed,
 }
 
 /// A client's command for a running turn.

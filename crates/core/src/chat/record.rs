@@ -2,31 +2,17 @@
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Grant, MessageView, Presence, Taint, Turn};
+use super::{Grant, MessageView, Presence, Role, Taint, Turn, spoken};
 use crate::id::{Id, Millis};
-use crate::message::{Attached, Call, Message, Part, Reply, Stop};
+use crate::message::{Attached, Call, Message, Reply};
 use crate::shown::frame::chat::{MessageRow, RowCall};
 use crate::shown::frame::field::Iso;
 use crate::state::run::Run;
 use crate::status::Status;
 use crate::text::Text;
-
-/// The role of the author of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The user.
-    #[default]
-    User,
-    /// The model.
-    Assistant,
-    /// A tool.
-    Tool,
-}
 
 /// One row of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,25 +50,6 @@ pub struct Row {
     pub tree: Option<Value>,
     /// The time at which it was stored.
     pub at: Millis,
-}
-
-/// A message from before a thread began.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Earlier {
-    /// The role of the author: the user or the model.
-    pub role: Role,
-    /// The text.
-    pub content: Text,
-}
-
-impl Earlier {
-    /// Returns it as a message to a model.
-    pub(crate) fn message(&self) -> Message {
-        match self.role {
-            Role::Assistant => Message::Assistant(spoken(&self.content)),
-            Role::User | Role::Tool => Message::User { text: self.content.clone() },
-        }
-    }
 }
 
 /// The call a row answers.
@@ -240,12 +207,6 @@ fn unanswered((index, call): (usize, &Call)) -> Message {
         text: "interrupted: it may already have taken effect; check before repeating it".into(),
         is_error: true,
     }
-}
-
-/// Returns a reply for a text that did not come from a provider.
-fn spoken(text: &Text) -> Arc<Reply> {
-    let parts = vec![Part::Text { text: text.clone(), native: None }];
-    Arc::new(Reply { wire: String::new(), parts, stop: Stop::End })
 }
 
 /// A turn in the list of its thread's turns, with its rows once it has ended.

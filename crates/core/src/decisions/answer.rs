@@ -2,8 +2,7 @@
 //! is asked to continue, or asked again, a few times; then the task fails with the text so far or, where
 //! the task allows that, accepts it as it is. None of these rounds counts as an iteration.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use consort_spec::answer::{Completeness, Sequel};
 
 use crate::cause::TaskFailure;
 use crate::decisions::next::Plan;
@@ -19,43 +18,6 @@ use crate::state::run::Run;
 const CONTINUATIONS_MAX: u32 = 3;
 /// The number of times a model is asked again after an empty reply or one that was cut inside a call.
 const ASKED_AGAIN_MAX: u32 = 1;
-
-/// The completeness of a reply: whether it can be accepted as it came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Completeness {
-    /// The reply can be accepted. Replies of earlier versions were all accepted.
-    #[default]
-    Whole,
-    /// The text ended at the output limit.
-    Cut,
-    /// The reply ended at the output limit and asks for calls: the last may be cut.
-    CutInCall,
-    /// The reply ended at the output limit inside of JSON that the provider was told the schema of: what is
-    /// missing cannot be asked for.
-    CutInJson,
-    /// The reply has neither text nor calls.
-    Blank,
-}
-
-impl Completeness {
-    /// Returns whether the reply can be accepted as it came.
-    pub fn is_whole(&self) -> bool {
-        *self == Completeness::Whole
-    }
-}
-
-/// The step that follows a reply that is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Sequel {
-    /// The model is asked to go on, or asked again.
-    Continue,
-    /// The task fails.
-    Fail,
-    /// The answer is taken as it is.
-    Accept,
-}
 
 impl Run {
     /// Returns whether a reply in this conversation is an answer, or calls that can be made.

@@ -2,9 +2,7 @@
 //! like a workflow that is saved, and sent back until it has no mistakes. The caller gets a reference and a
 //! summary; the graph itself is kept separately, in full length.
 
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
+pub use consort_spec::registry::Registry;
 use serde_json::{Value, json};
 
 use crate::chat;
@@ -15,8 +13,6 @@ use crate::decisions::subtask;
 use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
-use crate::requests::catalog::{ModelInfo, Permission, SavedWorkflows, ToolInfo};
-use crate::requests::compile::Catalog;
 use crate::requests::draft::Ensemble;
 use crate::requests::workflow::{self, Document};
 use crate::schema::Schema;
@@ -26,70 +22,6 @@ use crate::state::run::Run;
 
 /// The title of the subtask.
 const TITLE: &str = "Build a workflow";
-/// The number of characters of a tool's description that the planner is shown.
-const ABOUT_CHARS: usize = 160;
-
-/// The models and tools that the tasks of a workflow can choose from, as a planner sees them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Registry {
-    models: Vec<String>,
-    /// The names and descriptions of the tools.
-    tools: Vec<(String, String)>,
-}
-
-impl Registry {
-    /// Creates the registry of a catalog.
-    pub(crate) fn of(catalog: &Catalog) -> Registry {
-        let about = |tool: &Arc<ToolInfo>| {
-            (tool.name.clone(), tool.description.chars().take(ABOUT_CHARS).collect::<String>().replace('\n', " "))
-        };
-        Registry {
-            models: catalog.models.iter().map(|model| model.alias.clone()).collect(),
-            tools: catalog.tools.iter().map(about).collect(),
-        }
-    }
-
-    /// Returns the catalog for the compiler, which uses only names.
-    fn catalog(&self) -> Catalog {
-        Catalog {
-            models: self.models.iter().map(|alias| Arc::new(ModelInfo::new(alias, ""))).collect(),
-            tools: self.tools.iter().map(|(name, about)| Arc::new(ToolInfo::new(name, about))).collect(),
-            providers: Vec::new(),
-            workflows: SavedWorkflows::default(),
-        }
-    }
-
-    fn prompt(&self) -> String {
-        let tools: Vec<String> = self.tools.iter().map(|(name, about)| format!("- {name}: {about}")).collect();
-        let tools = if tools.is_empty() { "(none)".to_owned() } else { tools.join("\n") };
-        format!(
-            "You plan workflows: graphs of tasks, each done by an agent of its own that sees nothing but its task and \
-             the outputs of the tasks it reads. Split the objective into as few tasks as do it well, say in each \
-             everything its agent needs, let tasks that do not need each other run side by side, and give a task only \
-             the tools it needs.\n\nTools there are:\n{tools}\n\nModels there are: {}\n\n\
-             End by calling {}: its arguments are the workflow. Prose is not read.",
-            self.models.join(", "),
-            OwnTool::FinishSubtask.name()
-        )
-    }
-}
-
-/// Returns the description of the tool for models.
-pub(crate) fn info() -> ToolInfo {
-    let description = "Plans a workflow for an objective and checks it. Returns a reference to the graph, how large \
-        it is and a summary; read_result shows the graph by its reference. Nothing in the editor changes by itself.";
-    let schema = json!({
-        "type": "object",
-        "properties": { "objective": { "type": "string", "description": "What the workflow is to achieve, with everything it must respect" } },
-        "required": ["objective"]
-    });
-    ToolInfo {
-        schema: Schema::new(schema),
-        permission: Permission::EditorMutate,
-        parallel_safe: false,
-        ..ToolInfo::own(OwnTool::BuildWorkflow, description)
-    }
-}
 
 /// Returns the reference of a graph that a call has built.
 pub(crate) fn reference(call: &Id) -> String {

@@ -1,8 +1,7 @@
 //! Calls a run makes for a task by itself, because the task is configured so and not because a model asked:
 //! recalling and remembering, checking input and output, or doing the whole task without a model.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use consort_spec::chore::{Chore, DETERMINISTIC_ROLE};
 use serde_json::{Value, json};
 
 use crate::decisions::next::Plan;
@@ -10,56 +9,12 @@ use crate::decisions::own_tool::OwnTool;
 use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::Call;
-use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::requests::spec::Task;
-use crate::schema::Schema;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
 
 /// The prefix of the names that critiques are remembered under.
 const REFLECTION: &str = "reflection/";
-/// The role shown for a task that no model works on.
-pub const DETERMINISTIC_ROLE: &str = "(deterministic)";
-
-/// The purpose of the calls; in the order in which a task makes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Chore {
-    /// Finding what earlier runs remembered.
-    Recall,
-    /// Checking the task before a model sees it.
-    GuardInput,
-    /// Doing the task without a model.
-    Handle,
-    /// Checking the output.
-    GuardOutput,
-    /// Remembering the output.
-    Remember,
-}
-
-/// Returns the description of `memory_recall`.
-pub(crate) fn recall_info() -> ToolInfo {
-    ToolInfo {
-        schema: scoped("query"),
-        permission: Permission::Knowledge,
-        ..ToolInfo::own(OwnTool::MemoryRecall, "Finds what was remembered under a name")
-    }
-}
-
-/// Returns the description of `memory_store`.
-pub(crate) fn store_info() -> ToolInfo {
-    ToolInfo {
-        schema: scoped("text"),
-        effect: EffectClass::Idempotent,
-        permission: Permission::Knowledge,
-        ..ToolInfo::own(OwnTool::MemoryStore, "Remembers a text under a name")
-    }
-}
-
-fn scoped(extra: &str) -> Schema {
-    let properties = json!({ "scope": { "type": "string" }, extra: { "type": "string" } });
-    Schema::new(json!({ "type": "object", "properties": properties, "required": ["scope", extra] }))
-}
 
 /// Returns the name a task's own critique is remembered under.
 fn reflection_scope(ensemble: &str, task: &Task) -> String {
@@ -69,17 +24,6 @@ fn reflection_scope(ensemble: &str, task: &Task) -> String {
 /// Returns whether critiques are remembered under this name.
 pub fn is_reflection(scope: &str) -> bool {
     scope.starts_with(REFLECTION)
-}
-
-impl Task {
-    /// Returns the names of the tools its chores need.
-    pub(crate) fn chore_tools(&self) -> Vec<&str> {
-        let memory = !self.memory.is_empty() || self.reflection;
-        let memory =
-            [OwnTool::MemoryRecall, OwnTool::MemoryStore].map(OwnTool::name).into_iter().filter(move |_| memory);
-        let guards = self.input_guardrails.iter().chain(&self.output_guardrails).chain(&self.handler);
-        memory.chain(guards.map(String::as_str)).collect()
-    }
 }
 
 impl Run {

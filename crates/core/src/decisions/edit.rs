@@ -1,6 +1,8 @@
 //! Changes for a run that continues another one's record. The recorded spec is turned back into the draft
 //! it came from, and that is compiled again with the changes: tasks that have begun stay as they were.
 
+pub use consort_spec::again::Edits;
+
 use crate::decisions::own_tool::OwnTool;
 use crate::id::Place;
 use crate::requests::agent::Agent;
@@ -11,15 +13,6 @@ use crate::requests::draft::{Draft, Each, Ensemble, Group, Request, RequestOptio
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::spec::{Options, Spec, Task, Template};
 use crate::state::run::Run;
-
-/// The changes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Edits {
-    /// Inputs, tags, options and changes to tasks that have not begun.
-    pub request: Request,
-    /// The alias of the model that every later call goes to.
-    pub model: Option<String>,
-}
 
 /// Returns the settings that hold from now on; none when nothing changes. The files of tasks that have not begun
 /// are still to be found: other inputs may name others.

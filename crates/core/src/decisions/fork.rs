@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use consort_spec::again::Keep;
+
 use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};
 use crate::decisions::record::Record;
@@ -18,17 +20,6 @@ use crate::requests::compile::{Catalog, Compiled};
 use crate::requests::mistake::{Code, Mistake, listed};
 use crate::requests::spec::{Kind, Task};
 use crate::state::run::Run;
-
-/// The part of a record that is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// The events of completed tasks.
-    Completed,
-    /// The events before this seq; all when absent.
-    Before(Option<u64>),
-    /// The events before the task of this name began.
-    BeforeTask(String),
-}
 
 /// The parameters of a new run.
 #[derive(Clone, Debug)]

@@ -38,7 +38,7 @@ impl Next {
     /// Keeps the steps that can be recorded without a slot; if others remain, a slot is requested.
     fn without_slot(self) -> Next {
         let (work, steps): (Vec<Step>, Vec<Step>) =
-            self.steps.into_iter().partition(|step| step.event.kind.needs_slot());
+            self.steps.into_iter().partition(|step| gate::needs_slot(&step.event.kind));
         let slot = !work.is_empty() || self.needs != Needs::default();
         Next { steps, timer: self.timer, needs: Needs { slot, ..Needs::default() } }
     }

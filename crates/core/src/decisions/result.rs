@@ -3,34 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::decisions::own_tool::OwnTool;
 use crate::message::Outcome;
-use crate::requests::catalog::{Permission, ToolInfo};
-use crate::schema::Schema;
 use crate::state::run::Run;
 use crate::text::Text;
 
 /// The number of bytes read at once when the model gives none.
 const LIMIT: u64 = 20_000;
-
-/// Returns the description of the tool for models.
-pub(crate) fn info() -> ToolInfo {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "handle": { "type": "string", "description": "The handle named where a result was cut" },
-            "offset": { "type": "integer", "minimum": 0, "description": "The first byte to read; 0 when absent" },
-            "limit": { "type": "integer", "minimum": 1, "description": "Bytes to read at most; 20000 when absent" }
-        },
-        "required": ["handle"]
-    });
-    let description = "Reads a part of a tool's result that was too long to be shown whole.";
-    ToolInfo {
-        schema: Schema::new(schema),
-        permission: Permission::Knowledge,
-        ..ToolInfo::own(OwnTool::ReadResult, description)
-    }
-}
 
 impl Run {
     /// Returns whether this run has the result that a call asks for.

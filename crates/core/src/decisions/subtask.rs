@@ -11,7 +11,6 @@ use crate::decisions::prompt;
 use crate::event::EventKind;
 use crate::id::Id;
 use crate::message::{Call, Outcome};
-use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::schema::Schema;
 use crate::shown::frame::merge;
 use crate::state::budget::Breach;
@@ -145,27 +144,4 @@ pub(crate) fn error(code: &str, fields: Value) -> String {
         told.extend(fields);
     }
     Value::Object(told).to_string()
-}
-
-/// Returns the description of the tool for models.
-pub(crate) fn info() -> ToolInfo {
-    let description = "Hands a part of the work to a subtask with a conversation of its own and returns its answer. \
-        Several calls in one reply run at the same time; they cannot see each other. Give each everything it needs to know.";
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "title": { "type": "string", "description": "A short label" },
-            "instructions": { "type": "string", "description": "What to do, with everything needed to do it" },
-            "tools": { "type": "array", "items": { "type": "string" }, "description": "Only these of your own tools; all of them when absent" },
-            "output_schema": { "type": "object", "description": "A JSON Schema, when the answer must be structured" }
-        },
-        "required": ["title", "instructions"],
-        "additionalProperties": false
-    });
-    ToolInfo {
-        schema: Schema::new(schema),
-        permission: Permission::Subagent,
-        effect: EffectClass::Read,
-        ..ToolInfo::own(OwnTool::RunSubtask, description)
-    }
 }

@@ -1,15 +1,8 @@
 //! Control directives: they switch a run to a tier of models, not to a certain model.
 
-use crate::state::run::Run;
+pub use consort_spec::tier::Tier;
 
-/// The tiers of a run's models.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// The model it was submitted with.
-    Primary,
-    /// The first fallback of that model.
-    Fallback,
-}
+use crate::state::run::Run;
 
 impl Run {
     /// Returns the alias of a tier's model; none when the run's model has no fallback.

@@ -209,7 +209,7 @@ pub fn pushes((id, context): (&str, &str), events: &[Event], since: Millis) -> (
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other event changes the state of a task for its client")]
 fn topic(event: &Event) -> Option<Topic> {
     match &event.kind {
-        EventKind::RunEnded { end } => Some(end.topic()),
+        EventKind::RunEnded { end } => Some(end.into()),
         EventKind::ReviewOpened { .. } => Some(Topic::ReviewRequested),
         EventKind::Chat(ChatEventKind::ApprovalAsked { .. }) => Some(Topic::ApprovalRequested),
         _ => None,

@@ -88,7 +88,7 @@ impl Run {
             return None;
         }
         match (&event.kind, self.spec().kind) {
-            (EventKind::RunEnded { end }, Kind::Run) => Some((end.topic(), self.end_data(run))),
+            (EventKind::RunEnded { end }, Kind::Run) => Some((end.into(), self.end_data(run))),
             (EventKind::ReviewOpened { review, .. }, Kind::Run) => {
                 let id = review_id(run, *review);
                 let about = self.pending_reviews(run).into_iter().find(|review| review.review_id == id);
@@ -128,9 +128,9 @@ impl Run {
     }
 }
 
-impl End {
-    pub(super) fn topic(&self) -> Topic {
-        match self {
+impl From<&End> for Topic {
+    fn from(end: &End) -> Topic {
+        match end {
             End::Completed { .. } => Topic::RunCompleted,
             End::Failed { .. } => Topic::RunFailed,
             End::Cancelled => Topic::RunCancelled,

@@ -85,7 +85,7 @@ impl Run {
             EventKind::CancelRequested { mode, by } => Frame::CancelRequested { mode: *mode, by: by.clone() },
             EventKind::RunPaused { by } => Frame::RunPaused { by: by.clone() },
             EventKind::RunResumed { by } => Frame::RunResumed { by: by.clone() },
-            EventKind::BudgetRaised { limits, by } => Frame::BudgetRaised { limits: limits.view(), by: by.clone() },
+            EventKind::BudgetRaised { limits, by } => Frame::BudgetRaised { limits: limits.into(), by: by.clone() },
             EventKind::BudgetExceeded { breach } => Frame::BudgetExceeded(whole::exceeded(breach)),
             EventKind::RunEnded { end } => self.ensemble_completed_frame(end, event.at),
             // Only turns of a chat have such events.

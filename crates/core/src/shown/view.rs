@@ -25,6 +25,7 @@ use serde_json::Value;
 use crate::chat;
 use crate::event::{End, Origin};
 use crate::id::Millis;
+pub(crate) use crate::requests::catalog::usd;
 use crate::requests::catalog::{NanoUsd, Price};
 use crate::requests::spec::Workflow;
 use crate::shown::frame::field::Iso;
@@ -33,8 +34,6 @@ use crate::state::conversation::Used;
 use crate::state::run::{Ended, How, Run, Timer};
 use crate::status::Status;
 use crate::text::Text;
-
-const NANOS_PER_USD: u64 = 1_000_000_000;
 
 /// The data a log keeps beside a stream so that lists need not read the stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -372,10 +371,9 @@ pub struct PriceView {
     cached_input: f64,
 }
 
-impl Price {
-    /// Returns the prices in dollars.
-    pub fn view(&self) -> PriceView {
-        PriceView { input: usd(self.input), output: usd(self.output), cached_input: usd(self.cached_input) }
+impl From<Price> for PriceView {
+    fn from(price: Price) -> PriceView {
+        PriceView { input: usd(price.input), output: usd(price.output), cached_input: usd(price.cached_input) }
     }
 }
 
@@ -408,11 +406,6 @@ pub fn ensemble_id(row: &str) -> Option<String> {
 
 pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
-}
-
-/// Returns an amount of money as a number of dollars.
-pub(crate) fn usd(nanos: NanoUsd) -> f64 {
-    nanos as f64 / NANOS_PER_USD as f64
 }
 
 /// Returns an amount of money as text, in dollars with eight decimals, the last rounded half up.

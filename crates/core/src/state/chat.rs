@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::chat::frame::failure_code;
-use crate::chat::record::{Answered, Node, Role, Row, tree};
+use crate::chat::record::{Answered, Node, Row, tree};
 use crate::chat::redact::preview;
-use crate::chat::{Answer, Carried, ChatEventKind, GRANTS_MAX, Grant, Mode, Reason, Taint, Turn};
+use crate::chat::{Answer, Carried, ChatEventKind, GRANTS_MAX, Grant, Mode, Reason, Role, Taint, Turn};
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;

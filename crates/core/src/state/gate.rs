@@ -121,59 +121,57 @@ impl From<&Decision> for ReviewOutcome {
     }
 }
 
-impl EventKind {
-    /// Returns whether work begins or continues with this event, which takes a slot. All other events settle work that
-    /// has happened and can be recorded without one.
-    pub(crate) fn needs_slot(&self) -> bool {
-        match self {
-            EventKind::RunStarted
-            | EventKind::BeltComposed { .. }
-            | EventKind::ExpressionEvaluated { .. }
-            | EventKind::TaskStarted { .. }
-            | EventKind::PromptBuilt { .. }
-            | EventKind::ChoreBegun { .. }
-            | EventKind::ReflectionBegun { .. }
-            | EventKind::ModelAsked { .. }
-            | EventKind::ModelRetried { .. }
-            | EventKind::AnswerTruncated { .. }
-            | EventKind::AnswerEmpty { .. }
-            | EventKind::HistoryDropped { .. }
-            | EventKind::OutputRejected { .. }
-            | EventKind::LastRoundBegun { .. }
-            | EventKind::LoopNoticed { .. }
-            | EventKind::ToolDispatched { .. }
-            | EventKind::SubtaskStarted { .. }
-            | EventKind::FinishDemanded { .. }
-            | EventKind::DelegationStarted { .. }
-            | EventKind::DirectiveDelivered { .. }
-            | EventKind::Chat(_) => true,
-            EventKind::RunAccepted { .. }
-            | EventKind::RunAdopted { .. }
-            | EventKind::RunForked { .. }
-            | EventKind::ModelReplied { .. }
-            | EventKind::UsageCounted { .. }
-            | EventKind::ModelFailed { .. }
-            | EventKind::CallCharged { .. }
-            | EventKind::DelegationEnded { .. }
-            | EventKind::DelegationRefused { .. }
-            | EventKind::ToolReturned { .. }
-            | EventKind::FileChanged { .. }
-            | EventKind::ReviewOpened { .. }
-            | EventKind::ReviewDecided { .. }
-            | EventKind::ReviewTimedOut { .. }
-            | EventKind::ReviewClosed { .. }
-            | EventKind::TaskCompleted { .. }
-            | EventKind::TaskFailed { .. }
-            | EventKind::TaskSkipped { .. }
-            | EventKind::DirectiveGiven { .. }
-            | EventKind::ModelSwitched { .. }
-            | EventKind::CancelRequested { .. }
-            | EventKind::RunPaused { .. }
-            | EventKind::RunResumed { .. }
-            | EventKind::BudgetRaised { .. }
-            | EventKind::BudgetExceeded { .. }
-            | EventKind::RunEnded { .. } => false,
-        }
+/// Returns whether work begins or continues with an event, which takes a slot. All other events settle work that
+/// has happened and can be recorded without one.
+pub(crate) fn needs_slot(event: &EventKind) -> bool {
+    match event {
+        EventKind::RunStarted
+        | EventKind::BeltComposed { .. }
+        | EventKind::ExpressionEvaluated { .. }
+        | EventKind::TaskStarted { .. }
+        | EventKind::PromptBuilt { .. }
+        | EventKind::ChoreBegun { .. }
+        | EventKind::ReflectionBegun { .. }
+        | EventKind::ModelAsked { .. }
+        | EventKind::ModelRetried { .. }
+        | EventKind::AnswerTruncated { .. }
+        | EventKind::AnswerEmpty { .. }
+        | EventKind::HistoryDropped { .. }
+        | EventKind::OutputRejected { .. }
+        | EventKind::LastRoundBegun { .. }
+        | EventKind::LoopNoticed { .. }
+        | EventKind::ToolDispatched { .. }
+        | EventKind::SubtaskStarted { .. }
+        | EventKind::FinishDemanded { .. }
+        | EventKind::DelegationStarted { .. }
+        | EventKind::DirectiveDelivered { .. }
+        | EventKind::Chat(_) => true,
+        EventKind::RunAccepted { .. }
+        | EventKind::RunAdopted { .. }
+        | EventKind::RunForked { .. }
+        | EventKind::ModelReplied { .. }
+        | EventKind::UsageCounted { .. }
+        | EventKind::ModelFailed { .. }
+        | EventKind::CallCharged { .. }
+        | EventKind::DelegationEnded { .. }
+        | EventKind::DelegationRefused { .. }
+        | EventKind::ToolReturned { .. }
+        | EventKind::FileChanged { .. }
+        | EventKind::ReviewOpened { .. }
+        | EventKind::ReviewDecided { .. }
+        | EventKind::ReviewTimedOut { .. }
+        | EventKind::ReviewClosed { .. }
+        | EventKind::TaskCompleted { .. }
+        | EventKind::TaskFailed { .. }
+        | EventKind::TaskSkipped { .. }
+        | EventKind::DirectiveGiven { .. }
+        | EventKind::ModelSwitched { .. }
+        | EventKind::CancelRequested { .. }
+        | EventKind::RunPaused { .. }
+        | EventKind::RunResumed { .. }
+        | EventKind::BudgetRaised { .. }
+        | EventKind::BudgetExceeded { .. }
+        | EventKind::RunEnded { .. } => false,
     }
 }
 
@@ -192,7 +190,7 @@ impl Run {
 
     /// Updates after each event whether the run is parked.
     pub(crate) fn park(&mut self, fact: &EventKind) {
-        let stays = self.reviews.parked && !fact.needs_slot();
+        let stays = self.reviews.parked && !needs_slot(fact);
         self.reviews.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
     }
 

@@ -9,11 +9,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::decisions::own_tool::OwnTool;
 use crate::id::Millis;
 use crate::message::Outcome;
-use crate::requests::catalog::{Permission, ToolInfo};
-use crate::schema::Schema;
 use crate::text::Text;
 use crate::time::iso;
 
@@ -156,46 +153,6 @@ pub(crate) fn result(title: &str, value: Text, source: &str, at: Millis) -> (Str
     let source = source.to_owned();
     let entry = Entry { kind: "task_result", value, title, description: None, source: source.clone(), created_at: at };
     (format!("task:{source}"), entry)
-}
-
-/// Returns the description of `memory_list` for models.
-pub(crate) fn list_info() -> ToolInfo {
-    let schema = json!({ "type": "object", "properties": {
-        "kind": text("Only entries of this kind: task_result or shared"),
-        "key_prefix": text("Only keys that begin with this"),
-        "sources": texts("Only entries written by these calls") } });
-    let description = "Lists what this turn and its subtasks have written down so far, without the values.";
-    info(OwnTool::MemoryList, description, schema)
-}
-
-/// Returns the description of `memory_read` for models.
-pub(crate) fn read_info() -> ToolInfo {
-    let schema = json!({ "type": "object", "properties": { "keys": texts("The keys to read") }, "required": ["keys"] });
-    let description = "Reads entries by their keys, such as task:<id> for a subtask's whole result.";
-    info(OwnTool::MemoryRead, description, schema)
-}
-
-/// Returns the description of `memory_write` for models.
-pub(crate) fn write_info() -> ToolInfo {
-    let schema = json!({ "type": "object", "properties": {
-        "key": text("A short name"),
-        "value": { "description": "What to write down" },
-        "title": text("A short label"),
-        "description": text("What it is, in a sentence") }, "required": ["key", "value"] });
-    let description = "Writes something down for later model calls of this turn and for its subtasks.";
-    info(OwnTool::MemoryWrite, description, schema)
-}
-
-fn info(tool: OwnTool, description: &str, schema: Value) -> ToolInfo {
-    ToolInfo { schema: Schema::new(schema), permission: Permission::Knowledge, ..ToolInfo::own(tool, description) }
-}
-
-fn text(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
-}
-
-fn texts(description: &str) -> Value {
-    json!({ "type": "array", "items": { "type": "string" }, "description": description })
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ pub(crate) mod fan;
 pub(crate) mod flow;
 pub mod gate;
 mod gathering;
-pub(crate) mod graph;
 mod history;
 pub(crate) mod inherit;
 pub mod memory;
@@ -19,3 +18,5 @@ pub mod run;
 pub(crate) mod stopwatch;
 pub(crate) mod unfinished;
 pub(crate) mod waiting;
+
+pub(crate) use consort_spec::graph;

@@ -20,6 +20,7 @@ use crate::requests::dynamic::NETWORK;
 use crate::schema::Schema;
 use crate::shown::span::Span;
 use crate::state::budget::Limits;
+use crate::state::gate;
 use crate::state::run::Run;
 use crate::tests::{described, recorded};
 
@@ -192,7 +193,7 @@ impl World {
             }
             for step in steps {
                 let may_work = self.grants.slot || !self.run.is_parked();
-                assert!(may_work || !step.event.kind.needs_slot(), "without a slot nothing begins: {step:?}");
+                assert!(may_work || !gate::needs_slot(&step.event.kind), "without a slot nothing begins: {step:?}");
                 self.take(step.event);
                 if let Some(Effect::Call { id, tool, .. }) = &step.then {
                     let times = self.dispatched.entry(id.clone()).or_default();

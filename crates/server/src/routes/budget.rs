@@ -3,7 +3,7 @@
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use consort_core::budget::{Limits, Raise};
+use consort_core::budget::Raise;
 use consort_core::catalog::NanoUsd;
 use consort_core::decide::Command;
 use consort_core::event::EventKind;
@@ -77,7 +77,7 @@ pub(crate) async fn raised(runs: &Engine, run: &str, raise: Raise, caller: &Call
         .iter()
         .find_map(|event| if let EventKind::BudgetRaised { limits, .. } = &event.kind { Some(*limits) } else { None });
     let limits = limits.unwrap_or_default();
-    Ok(Raised { run_id: run.to_owned(), limits: Limits::view(&limits), status: Applied::Applied })
+    Ok(Raised { run_id: run.to_owned(), limits: LimitsView::from(&limits), status: Applied::Applied })
 }
 
 /// Reads the limits to raise.

@@ -161,7 +161,7 @@ fn model(info: &ModelInfo) -> ModelView {
         parallel_tool_calls: info.parallel_tool_calls,
         retries: info.retries,
         fallback: info.fallback.clone(),
-        price: info.price.map(|price| price.view()),
+        price: info.price.map(PriceView::from),
     }
 }
 

@@ -1,55 +1,14 @@
 //! The fields that frames of a run have in common, and the words in them.
 
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::event::{AfterFailure, Decision, End, Exit, Timing};
 use crate::frame::schema::NULLABLE;
-use crate::id::Millis;
 use crate::requests::spec::OnTimeout;
 use crate::state::budget::Reason;
 use crate::text::Text;
-use crate::time;
-
-/// A time, written as `2026-03-15T10:30:00.250Z`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Iso(pub Millis);
-
-impl fmt::Display for Iso {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&time::iso(self.0))
-    }
-}
-
-impl Serialize for Iso {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&time::iso(self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for Iso {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Iso, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let moment = time::parse_iso(&text).map(Iso);
-        moment.ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a moment such as {}", Iso(0))))
-    }
-}
-
-impl JsonSchema for Iso {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Iso".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "date-time" })
-    }
-}
+pub use crate::time::Iso;
 
 /// A field that chats write as `null` where runs leave it out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

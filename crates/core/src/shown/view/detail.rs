@@ -276,7 +276,7 @@ impl Run {
             inputs: &self.spec().inputs,
             tasks: (0..self.spec().team().len()).filter_map(|index| self.task_view(run, index)).collect(),
             event_count: self.events(),
-            limits: self.spec().limits.view(),
+            limits: LimitsView::from(&self.spec().limits),
             metrics: self.metrics(),
             pending_reviews: self.pending_reviews(run),
             output,
@@ -469,17 +469,17 @@ impl Metrics {
     }
 }
 
-impl Limits {
+impl From<&Limits> for LimitsView {
     /// Returns the limits, without those that are not set.
-    pub fn view(&self) -> LimitsView {
+    fn from(limits: &Limits) -> LimitsView {
         let limited = |limit: u64| (limit > 0).then_some(limit);
         LimitsView {
-            max_total_subtasks: limited(self.subtasks),
-            max_total_llm_calls: limited(self.llm_calls),
-            max_total_tool_calls: limited(self.tool_calls),
-            max_wall_clock_ms: limited(self.wall_clock_ms),
-            max_total_tokens: limited(self.tokens),
-            max_cost_usd: limited(self.cost).map(usd),
+            max_total_subtasks: limited(limits.subtasks),
+            max_total_llm_calls: limited(limits.llm_calls),
+            max_total_tool_calls: limited(limits.tool_calls),
+            max_wall_clock_ms: limited(limits.wall_clock_ms),
+            max_total_tokens: limited(limits.tokens),
+            max_cost_usd: limited(limits.cost).map(usd),
         }
     }
 }

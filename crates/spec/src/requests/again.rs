@@ -1,0 +1,23 @@
+//! A request for a run that continues the record of another: the part that is kept, and the changes.
+
+use crate::requests::draft::Request;
+
+/// The part of a record that is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The events of completed tasks.
+    Completed,
+    /// The events before this seq; all when absent.
+    Before(Option<u64>),
+    /// The events before the task of this name began.
+    BeforeTask(String),
+}
+
+/// The changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edits {
+    /// Inputs, tags, options and changes to tasks that have not begun.
+    pub request: Request,
+    /// The alias of the model that every later call goes to.
+    pub model: Option<String>,
+}
