@@ -135,6 +135,24 @@ export class Run {
   }
 }
 
+/** The runs that are wanted, as `GET /api/runs` describes them. */
+export type RunFilters = {
+  status?: string;
+  tag?: string;
+  kind?: string;
+  q?: string;
+  from?: string;
+  to?: string;
+  model?: string;
+  minCost?: number;
+  waiting?: string;
+  paused?: boolean;
+  order?: string;
+  after?: string;
+  limit?: number;
+  offset?: number;
+};
+
 /** The runs of a server. */
 export class Runs {
   readonly #transport: Transport;
@@ -162,7 +180,7 @@ export class Runs {
   }
 
   /** A page of runs. */
-  list(filters: { status?: string; tag?: string; limit?: number; offset?: number } = {}): Promise<Page> {
+  list(filters: RunFilters = {}): Promise<Page> {
     return this.#transport.call('GET /api/runs', { query: filters });
   }
 }

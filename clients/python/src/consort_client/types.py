@@ -2790,11 +2790,11 @@ class Runs(TypedDict):
     """A page of runs."""
 
     runs: list[Run]
-    # The number of runs that match; with `model` or `minCost`, of those that match the rest. With `after`, of those
-    # that follow it.
+    # The number of runs that match; with `model`, `minCost`, `waiting` or `paused`, of those that match the rest. With
+    # `after`, of those that follow it.
     total: int
-    # The `after` of the next page. With `model` or `minCost` a page may have fewer runs than its limit, or none, and
-    # yet another after it. Absent when there is no more.
+    # The `after` of the next page. With `model`, `minCost`, `waiting` or `paused` a page may have fewer runs than its
+    # limit, or none, and yet another after it. Absent when there is no more.
     next: NotRequired[str]
 
 

@@ -1536,9 +1536,9 @@ export interface RunRequest {
 /** A page of runs. */
 export interface Runs {
   runs: Run[];
-  /** The number of runs that match; with `model` or `minCost`, of those that match the rest. With `after`, of those that follow it. */
+  /** The number of runs that match; with `model`, `minCost`, `waiting` or `paused`, of those that match the rest. With `after`, of those that follow it. */
   total: number;
-  /** The `after` of the next page. With `model` or `minCost` a page may have fewer runs than its limit, or none, and yet another after it. Absent when there is no more. */
+  /** The `after` of the next page. With `model`, `minCost`, `waiting` or `paused` a page may have fewer runs than its limit, or none, and yet another after it. Absent when there is no more. */
   next?: string;
 }
 

@@ -2719,14 +2719,34 @@ export interface ClientStateQuery {
   /** The runs wanted, as in the query of `GET /api/runs`. */
   filter?:
     | {
-      /** The status of the runs. */
-      status?: string | number | (string | number)[] | null;
+      /** The status of the runs. One of ACCEPTED, RUNNING, COMPLETED, FAILED, CANCELLED, REJECTED, in any case. */
+      status?: string | number | boolean | (string | number)[] | null;
       /** `key:value`, or `key` with any value; all given ones must match. */
-      tag?: string | number | (string | number)[] | null;
-      /** The maximum number of runs. */
-      limit?: string | number | (string | number)[] | null;
-      /** The number of runs to skip. */
-      offset?: string | number | (string | number)[] | null;
+      tag?: string | number | boolean | (string | number)[] | null;
+      /** The runs of this ensemble, or work for others; the first when absent. One of run, peer, in any case. */
+      kind?: string | number | boolean | (string | number)[] | null;
+      /** Words of its inputs, tasks, output, error or id: each begins one of them. */
+      q?: string | number | boolean | (string | number)[] | null;
+      /** The earliest start: a time, or a day in UTC. */
+      from?: string | number | boolean | (string | number)[] | null;
+      /** The latest start: a time, or a day in UTC, which is included. */
+      to?: string | number | boolean | (string | number)[] | null;
+      /** The model that tasks without one of their own ask. */
+      model?: string | number | boolean | (string | number)[] | null;
+      /** The least cost in dollars; runs of unknown cost do not match. */
+      minCost?: string | number | boolean | (string | number)[] | null;
+      /** Only runs that wait for this, or for anything. One of any, queue, resume, model, lock, retry, review, approval, storage, in any case. */
+      waiting?: string | number | boolean | (string | number)[] | null;
+      /** Only runs that are paused, or only those that are not. */
+      paused?: string | number | boolean | (string | number)[] | null;
+      /** The order by start; the newest come first when absent. One of newest, oldest, in any case. */
+      order?: string | number | boolean | (string | number)[] | null;
+      /** The `next` of the page before this one; not with `offset`. */
+      after?: string | number | boolean | (string | number)[] | null;
+      /** The maximum number of results. */
+      limit?: string | number | boolean | (string | number)[] | null;
+      /** The number of results to skip. */
+      offset?: string | number | boolean | (string | number)[] | null;
     }
     | null;
 }

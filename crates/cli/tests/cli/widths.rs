@@ -165,3 +165,27 @@ fn lists_fit_at_any_width() {
         pictures(server.folder.path(), &args);
     }
 }
+
+#[test]
+fn runs_are_found_by_their_words_model_and_dates_at_any_width() {
+    let (server, _model) = served();
+    let url = server.url.as_str();
+    server.said(&["run"]);
+    let found = |options: &[&str]| {
+        let args: Vec<&str> = ["runs", "list", "--url", url].iter().chain(options).copied().collect();
+        pictures(server.folder.path(), &args)
+    };
+    let filters = ["--search", "antennae", "--from", "2020-01-01", "--model", "m", "--order", "oldest"];
+    let [narrow, middle, wide] = found(&filters);
+    assert!(narrow.starts_with("RUN                   STATUS     TASKS\n"), "{narrow}");
+    for picture in [&middle, &wide] {
+        assert!(picture.lines().next().is_some_and(|head| head.ends_with("TASKS   STARTED  TOOK")), "{picture}");
+    }
+    for picture in [&narrow, &middle, &wide] {
+        assert_eq!(picture.matches("completed").count(), 1, "{picture}");
+    }
+    for options in [&["--search", "nobody"][..], &["--to", "2020-01-01"], &["--min-cost", "5"], &["--waiting"]] {
+        assert_eq!(found(options), ["no runs"; 3], "{options:?}");
+    }
+    assert_eq!(found(&["--paused", "--status", "failed"]), ["no runs"; 3]);
+}

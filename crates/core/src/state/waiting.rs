@@ -1,14 +1,14 @@
 //! The reason why nothing happens in a run, and the time since which it holds.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, EventKind};
 use crate::id::Millis;
 use crate::state::run::{Run, Timer};
 
 /// The reason why nothing happens in a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingFor {
     /// A slot.

@@ -1,5 +1,6 @@
-//! The filters of a list of runs. The log chooses by status, tags, words and times, and goes on where a page ended.
-//! The model and the cost are in the rows: these are looked through here, so many for each request.
+//! The filters of a list of runs, read from the query of an address or from a `state_query`. The log chooses by status,
+//! tags, words and times, and goes on where a page ended. The model, the cost and what a run waits for are in the rows:
+//! these are looked through here, so many for each request.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use consort_core::id::Millis;
 use consort_core::spec::Kind;
 use consort_core::status::Status;
 use consort_core::time::parse_iso;
-use consort_core::view::StoredRow;
+use consort_core::view::{StoredRow, WaitingFor};
 use consort_log::{Order, Place, Query, Row};
 use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
@@ -21,13 +22,15 @@ use crate::query::{Page, Pairs};
 const READ: usize = 500;
 /// Rows that one request looks through: a few hundredths of a second; whoever wants more goes on.
 const LOOKED_MAX: usize = 5_000;
-/// A time as answers have it.
-const TIME: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
+/// A time as answers have it, with or without its fraction, or a day.
+const TIME: &str = r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}:\d{2}(\.\d{3})?Z)?$";
+/// The last millisecond of a day.
+const DAY_END_MS: Millis = 24 * 60 * 60 * 1000 - 1;
 
 /// The runs that are wanted.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it describes the query, which is read into `Wanted`")]
-pub(super) struct RunsQuery {
+pub(crate) struct RunsQuery {
     /// The status of the runs.
     #[schemars(with = "Option<AnyCase<Status>>")]
     status: Status,
@@ -40,10 +43,10 @@ pub(super) struct RunsQuery {
     /// Words of its inputs, tasks, output, error or id: each begins one of them.
     #[schemars(with = "Option<String>", length(min = 1, max = QUERY_MAX))]
     q: String,
-    /// The earliest start.
+    /// The earliest start: a time, or a day in UTC.
     #[schemars(with = "Option<String>", regex(pattern = TIME))]
     from: String,
-    /// The latest start.
+    /// The latest start: a time, or a day in UTC, which is included.
     #[schemars(with = "Option<String>", regex(pattern = TIME))]
     to: String,
     /// The model that tasks without one of their own ask.
@@ -52,6 +55,12 @@ pub(super) struct RunsQuery {
     /// The least cost in dollars; runs of unknown cost do not match.
     #[schemars(rename = "minCost", with = "Option<f64>", range(min = 0))]
     min_cost: f64,
+    /// Only runs that wait for this, or for anything.
+    #[schemars(with = "Option<AnyCase<Waiting>>")]
+    waiting: Waiting,
+    /// Only runs that are paused, or only those that are not.
+    #[schemars(with = "Option<bool>")]
+    paused: bool,
     /// The order by start; the newest come first when absent.
     #[schemars(with = "Option<AnyCase<Sorted>>")]
     order: Sorted,
@@ -81,6 +90,27 @@ impl Listed {
     }
 }
 
+/// The things that wanted runs wait for.
+#[derive(Clone, Copy, PartialEq)]
+enum Waiting {
+    Any,
+    For(WaitingFor),
+}
+
+impl Choice for Waiting {
+    const WORDS: &'static [(&'static str, Waiting)] = &[
+        ("any", Waiting::Any),
+        ("queue", Waiting::For(WaitingFor::Queue)),
+        ("resume", Waiting::For(WaitingFor::Resume)),
+        ("model", Waiting::For(WaitingFor::Model)),
+        ("lock", Waiting::For(WaitingFor::Lock)),
+        ("retry", Waiting::For(WaitingFor::Retry)),
+        ("review", Waiting::For(WaitingFor::Review)),
+        ("approval", Waiting::For(WaitingFor::Approval)),
+        ("storage", Waiting::For(WaitingFor::Storage)),
+    ];
+}
+
 /// The orders of a list of runs.
 #[derive(Clone, Copy, Default)]
 enum Sorted {
@@ -99,6 +129,8 @@ pub(super) struct Wanted {
     query: Query,
     model: Option<String>,
     min_cost: Option<f64>,
+    waiting: Option<Waiting>,
+    paused: Option<bool>,
 }
 
 /// A page of rows.
@@ -110,32 +142,28 @@ pub(super) struct Found {
 
 impl Wanted {
     pub(super) fn read(pairs: &Pairs) -> Result<Wanted, Problem> {
-        let Page { offset, limit } = pairs.page()?;
-        let kind = choice::<Listed>(pairs, "kind", "run or peer")?.kind();
-        let order = match choice::<Sorted>(pairs, "order", "newest or oldest")? {
-            Sorted::Newest => Order::NewestStart,
-            Sorted::Oldest => Order::OldestStart,
+        let kind = choice::<Listed>(pairs, "kind")?.unwrap_or_default().kind();
+        let wanted = Wanted {
+            kind,
+            query: query(pairs, kind)?,
+            model: pairs.first("model").map(str::to_owned),
+            min_cost: min_cost(pairs)?,
+            waiting: choice(pairs, "waiting")?,
+            paused: truth(pairs, "paused")?,
         };
-        let tags: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
-        let status = pairs.first("status").map(status).transpose()?;
-        let query = Query {
-            kind: Some(kind.word().to_owned()),
-            status: status.map(|status| status.word().to_owned()),
-            tags: tags?,
-            words: words(pairs, kind)?,
-            started_from: time(pairs, "from")?,
-            started_to: time(pairs, "to")?,
-            after: pairs.first("after").map(place).transpose()?,
-            order,
-            offset,
-            limit,
-            ..Query::default()
-        };
-        let wanted = Wanted { kind, query, model: pairs.first("model").map(str::to_owned), min_cost: min_cost(pairs)? };
-        if offset > 0 && (wanted.query.after.is_some() || wanted.looks_through()) {
-            return Err(Problem::bad_request("`offset` does not go with `after`, `model` or `minCost`: use `after`"));
+        if wanted.query.offset > 0 && (wanted.query.after.is_some() || wanted.looks_through()) {
+            let others = "`after`, `model`, `minCost`, `waiting` or `paused`";
+            return Err(Problem::bad_request(format!("`offset` does not go with {others}: use `after`")));
         }
-        Ok(wanted)
+        Ok(wanted.only_unended())
+    }
+
+    /// A run that waits or is paused has not ended, so ended ones need not be looked through.
+    fn only_unended(mut self) -> Wanted {
+        if self.waiting.is_some() || self.paused == Some(true) {
+            self.query.ended = Some(false);
+        }
+        self
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -144,7 +172,7 @@ impl Wanted {
 
     /// Returns whether rows have to be looked through.
     fn looks_through(&self) -> bool {
-        self.model.is_some() || self.min_cost.is_some()
+        self.model.is_some() || self.min_cost.is_some() || self.waiting.is_some() || self.paused.is_some()
     }
 
     /// Returns the next page of the runs that match.
@@ -173,7 +201,7 @@ impl Wanted {
             let end = page.rows.last().map(|(run, row)| place_of(run, row));
             let count = page.rows.len();
             for (index, (run, row)) in page.rows.into_iter().enumerate() {
-                if !self.matches(&row) {
+                if !self.matches(runs, &run, &row) {
                     continue;
                 }
                 let next = (!is_last || index + 1 < count).then(|| cursor(&run, &row));
@@ -190,12 +218,45 @@ impl Wanted {
         Ok(Found { next: after.map(|place| written(&place)), ..found })
     }
 
-    /// Returns whether a row has the model and the cost that are wanted; one that cannot be read has neither.
-    fn matches(&self, row: &Row) -> bool {
+    /// Returns whether a run is wanted by its row; one whose row cannot be read is not.
+    fn matches(&self, runs: &Engine, run: &str, row: &Row) -> bool {
         let Ok(stored) = StoredRow::read(&row.body) else { return false };
         self.model.as_deref().is_none_or(|model| stored.model() == Some(model))
             && self.min_cost.is_none_or(|least| stored.cost_usd().is_some_and(|cost| cost >= least))
+            && self.paused.is_none_or(|paused| stored.is_paused() == paused)
+            && self.waiting.is_none_or(|waiting| waits(runs, run, &stored, waiting))
     }
+}
+
+/// Returns whether a run waits for this. Only the engine knows of a run whose events cannot be stored.
+fn waits(runs: &Engine, run: &str, stored: &StoredRow, wanted: Waiting) -> bool {
+    let stalled = runs.stalled(run).map(|_| WaitingFor::Storage);
+    let reason = stalled.or_else(|| stored.waiting_for());
+    reason.is_some_and(|reason| wanted == Waiting::Any || wanted == Waiting::For(reason))
+}
+
+/// Reads the part of the filters that the log answers.
+fn query(pairs: &Pairs, kind: Kind) -> Result<Query, Problem> {
+    let Page { offset, limit } = pairs.page()?;
+    let order = match choice::<Sorted>(pairs, "order")?.unwrap_or_default() {
+        Sorted::Newest => Order::NewestStart,
+        Sorted::Oldest => Order::OldestStart,
+    };
+    let tags: Result<Vec<_>, Problem> = pairs.all("tag").map(tag).collect();
+    let status = pairs.first("status").map(status).transpose()?;
+    Ok(Query {
+        kind: Some(kind.word().to_owned()),
+        status: status.map(|status| status.word().to_owned()),
+        tags: tags?,
+        words: words(pairs, kind)?,
+        started_from: time(pairs, "from", 0)?,
+        started_to: time(pairs, "to", DAY_END_MS)?,
+        after: pairs.first("after").map(place).transpose()?,
+        order,
+        offset,
+        limit,
+        ..Query::default()
+    })
 }
 
 fn place_of(run: &str, row: &Row) -> Place {
@@ -227,10 +288,23 @@ fn words(pairs: &Pairs, kind: Kind) -> Result<Option<String>, Problem> {
     Ok(Some(id.unwrap_or(said).to_owned()))
 }
 
-fn time(pairs: &Pairs, name: &str) -> Result<Option<Millis>, Problem> {
+/// Reads a time, or a day as the time that is so far into it.
+fn time(pairs: &Pairs, name: &str, into_day_ms: Millis) -> Result<Option<Millis>, Problem> {
     let read = |said: &str| {
-        let wrong = || format!("`{name}` must be a time such as 2026-03-15T10:30:00.000Z, not '{said}'");
-        parse_iso(said).ok_or_else(|| Problem::bad_request(wrong()))
+        let day = || Some(parse_iso(&format!("{said}T00:00:00.000Z"))? + into_day_ms);
+        let second = || parse_iso(&format!("{}.000Z", said.strip_suffix('Z')?));
+        let wrong =
+            || format!("`{name}` must be a day or a time, such as 2026-03-15 or 2026-03-15T10:30:00Z, not '{said}'");
+        parse_iso(said).or_else(second).or_else(day).ok_or_else(|| Problem::bad_request(wrong()))
+    };
+    pairs.first(name).map(read).transpose()
+}
+
+fn truth(pairs: &Pairs, name: &str) -> Result<Option<bool>, Problem> {
+    let read = |said: &str| match said {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(Problem::bad_request(format!("`{name}` must be true or false, not '{said}'"))),
     };
     pairs.first(name).map(read).transpose()
 }
@@ -258,10 +332,12 @@ fn status(said: &str) -> Result<Status, Problem> {
 }
 
 /// Reads one of a few words, in any case.
-fn choice<T: Choice + Copy + Default>(pairs: &Pairs, name: &str, words: &str) -> Result<T, Problem> {
-    let Some(said) = pairs.first(name) else { return Ok(T::default()) };
-    let known = T::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said));
-    known
-        .map(|(_, value)| *value)
-        .ok_or_else(|| Problem::bad_request(format!("`{name}` must be {words}, not '{said}'")))
+fn choice<T: Choice + Copy>(pairs: &Pairs, name: &str) -> Result<Option<T>, Problem> {
+    let read = |said: &str| {
+        let known = T::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(said));
+        let words = || T::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+        let wrong = || Problem::bad_request(format!("`{name}` must be one of {}, not '{said}'", words()));
+        known.map(|(_, value)| *value).ok_or_else(wrong)
+    };
+    pairs.first(name).map(read).transpose()
 }

@@ -14,7 +14,7 @@ mod events;
 mod facts;
 mod grants;
 pub(crate) mod hooks;
-mod list;
+pub(crate) mod list;
 mod me;
 mod memory;
 pub(crate) mod metrics;

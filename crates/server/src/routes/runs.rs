@@ -61,11 +61,11 @@ pub(super) fn reached(runs: &Engine, run: &str) -> Engine {
 pub(crate) struct Runs {
     #[schemars(with = "Vec<view::Row<'_>>")]
     runs: Vec<StoredRow>,
-    /// The number of runs that match; with `model` or `minCost`, of those that match the rest. With `after`, of those
-    /// that follow it.
+    /// The number of runs that match; with `model`, `minCost`, `waiting` or `paused`, of those that match the rest. With
+    /// `after`, of those that follow it.
     total: usize,
-    /// The `after` of the next page. With `model` or `minCost` a page may have fewer runs than its limit, or none,
-    /// and yet another after it. Absent when there is no more.
+    /// The `after` of the next page. With `model`, `minCost`, `waiting` or `paused` a page may have fewer runs than its
+    /// limit, or none, and yet another after it. Absent when there is no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use consort_core::draft::Draft;
 use consort_core::message::{Failure, FailureKind};
 use consort_core::owner::Owner;
+use consort_core::spec::ReviewRule;
 use consort_core::time::iso;
 use consort_log::{Append, Log, MemoryLog, Record, Row, SqliteLog};
 use consort_models::{Line, ScriptedModel};
@@ -169,6 +171,69 @@ async fn nobody_finds_what_is_anothers_by_a_filter() {
 }
 
 #[tokio::test]
+async fn runs_are_found_by_what_they_wait_for_and_by_their_pauses() {
+    let careful = Draft { review: Some(ReviewRule::Required), ..task("a") };
+    let model = ScriptedModel::new().otherwise(Line::new().says("x"));
+    let here = start(server(engine_over(Arc::default(), model, Capacity::UNLIMITED), vec![careful])).await;
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        let run = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await.json()["runId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        until(&here, &run, "review_requested").await;
+        runs.push(run);
+    }
+    let [waiting, paused, ended] = &runs[..] else { panic!("{runs:?}") };
+    here.post(&format!("/api/runs/{paused}/pause"), json!({})).await;
+    here.post(&format!("/api/reviews/{ended}-review-0"), json!({ "decision": "CONTINUE" })).await;
+    until(&here, ended, "ensemble_completed").await;
+    let none: [&String; 0] = [];
+    for (query, expected) in [
+        ("waiting=review", &[waiting][..]),
+        ("waiting=RESUME", &[paused]),
+        ("waiting=any", &[paused, waiting]),
+        ("waiting=any&order=oldest", &[waiting, paused]),
+        ("waiting=model", &none),
+        ("paused=true", &[paused]),
+        ("paused=false", &[ended, waiting]),
+        ("paused=true&status=COMPLETED", &none),
+        ("waiting=any&limit=1", &[paused]),
+        (&format!("waiting=any&limit=1&after={}", next(&here, "waiting=any&limit=1").await), &[waiting]),
+    ] {
+        let found = ids(&here.get(&format!("/api/runs?{query}")).await);
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
+    }
+}
+
+/// Follows a run until an event of this type.
+async fn until(here: &Here, run: &str, kind: &str) {
+    let mut events = here.following(&format!("/api/runs/{run}/events")).await;
+    while events.next().await["type"] != kind {}
+}
+
+/// Returns the end of a page.
+async fn next(here: &Here, query: &str) -> String {
+    here.get(&format!("/api/runs?{query}")).await.json()["next"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_day_holds_the_runs_that_started_in_it() {
+    let log = Arc::new(MemoryLog::default());
+    try_join_all((0..3_000).map(|number| log.append(append(number)))).await.unwrap();
+    let here = start(over(log)).await;
+    // A day has 1,440 minutes, and a run began in each of them.
+    for (query, total) in [
+        ("from=1970-01-02", 1_560),
+        ("to=1970-01-02", 2_880),
+        ("from=1970-01-02&to=1970-01-02", 1_440),
+        ("from=1970-01-02T00:00:00Z&to=1970-01-02T00:01:00.000Z", 2),
+    ] {
+        assert_eq!(here.get(&format!("/api/runs?{query}")).await.json()["total"], json!(total), "{query}");
+    }
+}
+
+#[tokio::test]
 async fn a_run_is_found_by_its_id_and_its_error() {
     let here = start(server(engine_over(Arc::default(), failing(), Capacity::UNLIMITED), vec![task("a")])).await;
     let sent = json!({ "inputs": { "topic": "plums" } });
@@ -190,6 +255,10 @@ async fn a_filter_that_cannot_be_read_is_refused() {
         ("minCost=-1", "minCost"),
         ("minCost=NaN", "minCost"),
         ("order=best", "order"),
+        ("to=1970-1-2", "to"),
+        ("waiting=long", "waiting"),
+        ("paused=1", "paused"),
+        ("paused=true&offset=1", "offset"),
         ("after=run-1", "after"),
         ("after=x.run-1", "after"),
         ("model=main&offset=1", "offset"),

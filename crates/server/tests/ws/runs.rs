@@ -91,6 +91,14 @@ async fn questions_have_the_answers_of_the_routes() {
             "/api/runs?limit=1".to_owned(),
         ),
         (json!({ "query": "runs", "filter": { "tag": ["team:red"] } }), "/api/runs?tag=team:red".to_owned()),
+        (json!({ "query": "runs", "filter": { "q": "nobody" } }), "/api/runs?q=nobody".to_owned()),
+        (json!({ "query": "runs", "filter": { "from": "2000-01-01", "order": "oldest" } }), "/api/runs".to_owned()),
+        (json!({ "query": "runs", "filter": { "to": "2000-01-01" } }), "/api/runs?to=2000-01-01".to_owned()),
+        (json!({ "query": "runs", "filter": { "model": "none" } }), "/api/runs?model=none".to_owned()),
+        (json!({ "query": "runs", "filter": { "minCost": 0.5 } }), "/api/runs?minCost=0.5".to_owned()),
+        (json!({ "query": "runs", "filter": { "waiting": "review" } }), "/api/runs?waiting=review".to_owned()),
+        (json!({ "query": "runs", "filter": { "paused": true, "kind": "run" } }), "/api/runs?paused=true".to_owned()),
+        (json!({ "query": "runs", "filter": { "after": format!("0.{run}") } }), format!("/api/runs?after=0.{run}")),
         (json!({ "query": "run_detail", "runId": run }), format!("/api/runs/{run}")),
         (json!({ "query": "capabilities" }), "/api/capabilities".to_owned()),
     ];
@@ -108,6 +116,10 @@ async fn questions_have_the_answers_of_the_routes() {
         (json!({ "query": "run_detail", "runId": "run-0" }), "RUN_NOT_FOUND"),
         (json!({ "query": "runs", "filter": { "status": "odd" } }), "BAD_REQUEST"),
         (json!({ "query": "runs", "filter": { "colour": "red" } }), "BAD_REQUEST"),
+        (json!({ "query": "runs", "filter": { "waiting": "long" } }), "BAD_REQUEST"),
+        (json!({ "query": "runs", "filter": { "paused": "perhaps" } }), "BAD_REQUEST"),
+        (json!({ "query": "runs", "filter": { "from": "2026-02-30" } }), "BAD_REQUEST"),
+        (json!({ "query": "runs", "filter": { "after": [["a"]] } }), "BAD_REQUEST"),
         (json!({ "query": "runs", "filter": [] }), "BAD_REQUEST"),
     ];
     for (mut question, code) in wrong {

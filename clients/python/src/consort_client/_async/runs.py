@@ -160,7 +160,7 @@ class AsyncRuns:
         return AsyncRun(self._transport, id)
 
     async def list(self, **filters: Any) -> Page:
-        """A page of runs; `status`, `tag`, `limit` and `offset` choose."""
+        """A page of runs; the filters are those of `GET /api/runs`."""
         return await self._transport.api.list_runs(**filters)
 
 

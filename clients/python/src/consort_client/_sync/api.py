@@ -110,6 +110,8 @@ class Api:
         to: str | None = None,
         model: str | None = None,
         min_cost: float | None = None,
+        waiting: str | None = None,
+        paused: bool | None = None,
         order: str | None = None,
         after: str | None = None,
         limit: int | None = None,
@@ -119,7 +121,7 @@ class Api:
         answer: Runs = self._send(
             "GET",
             "/api/runs",
-            query={"status": status, "tag": tag, "kind": kind, "q": q, "from": from_, "to": to, "model": model, "minCost": min_cost, "order": order, "after": after, "limit": limit, "offset": offset},
+            query={"status": status, "tag": tag, "kind": kind, "q": q, "from": from_, "to": to, "model": model, "minCost": min_cost, "waiting": waiting, "paused": paused, "order": order, "after": after, "limit": limit, "offset": offset},
         )
         return answer
 

@@ -157,7 +157,7 @@ class Runs:
         return Run(self._transport, id)
 
     def list(self, **filters: Any) -> Page:
-        """A page of runs; `status`, `tag`, `limit` and `offset` choose."""
+        """A page of runs; the filters are those of `GET /api/runs`."""
         return self._transport.api.list_runs(**filters)
 
 

@@ -10,7 +10,9 @@ use crate::show::words::{ago, counted, dollars, grouped, span};
 
 /// The arguments, as typed.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  consort runs list --status failed --tag team=green --limit 10")]
+#[command(after_help = "Examples:\n  consort runs list --status failed --tag team=green --limit 10\n  \
+    consort runs list --search 'winter report' --from 2026-03-01 --to 2026-03-31\n  \
+    consort runs list --waiting=review")]
 pub(crate) struct Args {
     /// Only runs with this status
     #[arg(long, value_enum, ignore_case = true)]
@@ -18,15 +20,80 @@ pub(crate) struct Args {
     /// Only runs with this label; may be repeated, all must match
     #[arg(long, value_name = "NAME[=VALUE]")]
     tag: Vec<String>,
+    /// Only runs with these words in their inputs, tasks, output, error or id
+    #[arg(long, value_name = "WORDS")]
+    search: Option<String>,
+    /// Only runs that started on this day or later: 2026-03-15 or 2026-03-15T10:30:00Z, in UTC
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Only runs that started on this day or earlier
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+    /// Only runs with this default model
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Only runs that cost at least this much
+    #[arg(long, value_name = "DOLLARS")]
+    min_cost: Option<f64>,
+    /// Only runs that wait, or that wait for this
+    #[arg(long, value_enum, value_name = "FOR", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
+    waiting: Option<Waiting>,
+    /// Only paused runs
+    #[arg(long)]
+    paused: bool,
+    /// The order by start
+    #[arg(long, value_enum, default_value_t)]
+    order: Order,
     /// The runs of this ensemble, or work for others
     #[arg(long, value_enum, default_value_t)]
     kind: Kind,
     /// Runs to list at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
     limit: Option<u16>,
-    /// Runs to pass over first
-    #[arg(long, value_name = "N")]
+    /// Runs to skip
+    #[arg(long, value_name = "N", conflicts_with_all = ["after", "model", "min_cost", "waiting", "paused"])]
     offset: Option<u64>,
+    /// Go on after the end of an earlier list, which named this place
+    #[arg(long, value_name = "PLACE")]
+    after: Option<String>,
+}
+
+/// The thing that runs wait for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Waiting {
+    Any,
+    Queue,
+    Resume,
+    Model,
+    Lock,
+    Retry,
+    Review,
+    Approval,
+    Storage,
+}
+
+impl Waiting {
+    fn word(self) -> &'static str {
+        match self {
+            Waiting::Any => "any",
+            Waiting::Queue => "queue",
+            Waiting::Resume => "resume",
+            Waiting::Model => "model",
+            Waiting::Lock => "lock",
+            Waiting::Retry => "retry",
+            Waiting::Review => "review",
+            Waiting::Approval => "approval",
+            Waiting::Storage => "storage",
+        }
+    }
+}
+
+/// The order of the list.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Order {
+    #[default]
+    Newest,
+    Oldest,
 }
 
 /// The side that the work of runs is for.
@@ -68,28 +135,49 @@ impl Args {
             Kind::Run => None,
             Kind::Peer => Some("peer"),
         };
+        let order = match self.order {
+            Order::Newest => None,
+            Order::Oldest => Some("oldest"),
+        };
         let call = Call::get(&["runs"]).with("status", self.status.map(Status::word)).with("kind", kind);
         // Tags are typed with `=` as everywhere else here, and sent with a colon.
         let tags = self.tag.iter().map(|tag| tag.replacen('=', ":", 1));
         let call = tags.fold(call, |call, tag| call.with("tag", Some(tag)));
-        call.with("limit", self.limit).with("offset", self.offset)
+        let call = call.with("q", self.search.as_deref()).with("from", self.from.as_deref());
+        let call = call.with("to", self.to.as_deref()).with("model", self.model.as_deref());
+        let call = call.with("minCost", self.min_cost).with("waiting", self.waiting.map(Waiting::word));
+        let call = call.with("paused", self.paused.then_some("true")).with("order", order);
+        call.with("limit", self.limit).with("offset", self.offset).with("after", self.after.as_deref())
     }
 
     /// Returns the response in words.
     pub(super) fn told(&self, answer: Record<'_>, page: &Page) -> Printed {
         let shown = answer.list("runs").count() as u64;
+        let out = if shown == 0 { String::new() } else { table(answer, page).text(page.room) };
+        Printed { err: self.more(answer, shown), ..Printed::out(out) }
+    }
+
+    /// Returns the end of the list in words: the way to the runs that follow.
+    fn more(&self, answer: Record<'_>, shown: u64) -> String {
         let total = answer.count("total").unwrap_or(shown);
         let passed = self.offset.unwrap_or_default();
-        let more = match (shown, total) {
-            (0, 0) => "no runs\n".to_owned(),
-            (0, _) => format!("no more runs: there are {}\n", counted(total, "such run")),
-            _ if passed + shown < total => {
-                format!("{shown} of {}; --offset {} shows more\n", grouped(total), passed + shown)
+        let next = Some(answer.text("next")).filter(|next| !next.is_empty());
+        match (shown, next) {
+            // The server looks through so many runs for one request, and may have found none among them.
+            (0, Some(next)) => format!("no such run so far; --after {next} looks further\n"),
+            (_, Some(next)) if self.after.is_some() || self.looks_through() => {
+                format!("{}; --after {next} shows more\n", counted(shown, "run"))
             }
-            _ => String::new(),
-        };
-        let out = if shown == 0 { String::new() } else { table(answer, page).text(page.room) };
-        Printed { err: more, ..Printed::out(out) }
+            (_, Some(_)) => format!("{shown} of {}; --offset {} shows more\n", grouped(total), passed + shown),
+            (0, None) if total == 0 || passed == 0 => "no runs\n".to_owned(),
+            (0, None) => format!("no more runs: there are {}\n", counted(total, "such run")),
+            (_, None) => String::new(),
+        }
+    }
+
+    /// Returns whether the server looks at the runs one by one, so that it does not know how many match.
+    fn looks_through(&self) -> bool {
+        self.model.is_some() || self.min_cost.is_some() || self.waiting.is_some() || self.paused
     }
 }
 
@@ -165,10 +253,21 @@ pub(super) fn waits(run: Record<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
     use serde_json::json;
 
     use super::*;
     use crate::show::words::width;
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn typed(words: &[&str]) -> Args {
+        Typed::parse_from(std::iter::once(&"list").chain(words)).args
+    }
 
     #[test]
     fn the_list_fits_at_forty_eighty_and_a_hundred_and_twenty_columns() {
@@ -178,7 +277,7 @@ mod tests {
                 "tags": { "team": "green", "season": "winter" }, "waitingFor": "review", "currentTask": { "name": task } })
         };
         let answer = json!({ "total": 2, "runs": [run("run-01a1ddf8e15f715ab80c8f3a822a1fe3", "RUNNING", "writer"), run("run-01a1de2d4b4d71f8ada35d1701b0e19c", "COMPLETED", "蜂の巣")] });
-        let args = Args { status: None, tag: Vec::new(), kind: Kind::Run, limit: None, offset: None };
+        let args = typed(&[]);
         for (columns, expected) in [(40, FORTY), (80, EIGHTY), (120, WIDE)] {
             let told = args.told(Record(&answer), &Page { now: 1_773_570_600_000, room: Some(columns) });
             assert_eq!(told.out, expected, "{columns} columns");
@@ -204,7 +303,7 @@ run-01a1de2d4b4d71f8ada35d1701b0e19c  completed    1/3  12s ago  1m 04s   1,204 
 
     #[test]
     fn a_list_says_where_each_run_stands_and_what_it_does() {
-        let answer = json!({ "total": 7, "runs": [
+        let answer = json!({ "total": 7, "next": "1.run-1", "runs": [
             { "runId": "run-4", "status": "RUNNING", "startedAt": "2026-03-15T10:29:48.000Z", "durationMs": null,
               "taskCount": 3, "completedTasks": 1, "tags": { "team": "green" }, "paused": false, "totalTokens": 1204,
               "currentTask": { "name": "writer", "index": 1 }, "waitingFor": "review" },
@@ -216,7 +315,7 @@ run-01a1de2d4b4d71f8ada35d1701b0e19c  completed    1/3  12s ago  1m 04s   1,204 
               "taskCount": 1, "completedTasks": 0, "tags": {}, "totalTokens": 12_345, "error": "no\nluck",
               "costEstimate": { "inputCost": 1.0, "outputCost": 0.5 } },
         ] });
-        let args = Args { status: None, tag: Vec::new(), kind: Kind::Run, limit: None, offset: Some(2) };
+        let args = typed(&["--offset", "2"]);
         let page = Page { now: 1_773_570_600_000, room: None };
         let told = args.told(Record(&answer), &page);
         let expected = "\
@@ -228,5 +327,63 @@ run-1  failed     0/1   2d ago  1m 04s  12,345  $1.50              no luck
 ";
         assert_eq!(told.out, expected);
         assert_eq!(told.err, "4 of 7; --offset 6 shows more\n");
+    }
+
+    #[test]
+    fn every_filter_is_sent() {
+        let args = typed(&[
+            "--search=winter report",
+            "--from=2026-03-01",
+            "--to=2026-03-31",
+            "--model=swift",
+            "--min-cost=0.5",
+            "--waiting=review",
+            "--paused",
+            "--order=oldest",
+            "--after=5.run-1",
+            "--tag=team=green",
+        ]);
+        let expected = [
+            ("tag", "team:green"),
+            ("q", "winter report"),
+            ("from", "2026-03-01"),
+            ("to", "2026-03-31"),
+            ("model", "swift"),
+            ("minCost", "0.5"),
+            ("waiting", "review"),
+            ("paused", "true"),
+            ("order", "oldest"),
+            ("after", "5.run-1"),
+        ];
+        let call = expected.into_iter().fold(Call::get(&["runs"]), |call, (name, value)| call.with(name, Some(value)));
+        assert_eq!(args.call(), call);
+        assert_eq!(typed(&["--waiting"]).call(), Call::get(&["runs"]).with("waiting", Some("any")));
+        assert_eq!(typed(&[]).call(), Call::get(&["runs"]));
+    }
+
+    #[test]
+    fn the_end_of_a_list_says_how_to_go_on() {
+        let page = Page { now: 1_773_570_600_000, room: None };
+        let runs = json!([{ "runId": "run-1", "status": "COMPLETED" }]);
+        for (words, total, next, expected) in [
+            (&[][..], 7, Some("5.run-1"), "1 of 7; --offset 1 shows more\n"),
+            (&["--model=swift"], 7, Some("5.run-1"), "1 run; --after 5.run-1 shows more\n"),
+            (&["--after=9.run-9"], 7, Some("5.run-1"), "1 run; --after 5.run-1 shows more\n"),
+            (&["--waiting"], 7, None, ""),
+            (&[], 1, None, ""),
+        ] {
+            let answer = json!({ "total": total, "next": next, "runs": runs });
+            assert_eq!(typed(words).told(Record(&answer), &page).err, expected, "{words:?}");
+        }
+        for (words, total, next, expected) in [
+            (&[][..], 0, None, "no runs\n"),
+            (&["--offset=9"], 7, None, "no more runs: there are 7 such runs\n"),
+            (&["--min-cost=3"], 9_000, Some("5.run-1"), "no such run so far; --after 5.run-1 looks further\n"),
+            (&["--min-cost=3"], 9_000, None, "no runs\n"),
+        ] {
+            let answer = json!({ "total": total, "next": next, "runs": [] });
+            let told = typed(words).told(Record(&answer), &page);
+            assert_eq!((told.out.as_str(), told.err.as_str()), ("", expected), "{words:?}");
+        }
     }
 }

@@ -47,6 +47,16 @@ impl StoredRow {
         Some(cost.get("inputCost")?.as_f64()? + cost.get("outputCost")?.as_f64()?)
     }
 
+    /// Returns whether the run is paused.
+    pub fn is_paused(&self) -> bool {
+        self.0.get("paused").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// Returns the reason why nothing happens in the run, as far as its events say it.
+    pub fn waiting_for(&self) -> Option<WaitingFor> {
+        WaitingFor::deserialize(self.0.get("waitingFor")?).ok()
+    }
+
     /// Puts the fields of `known` over these.
     pub(crate) fn extend(&mut self, known: StoredRow) {
         self.0.extend(known.0);

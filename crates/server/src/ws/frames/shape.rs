@@ -3,18 +3,23 @@
 #![expect(dead_code, reason = "frames are read field by field")]
 
 use consort_core::chat::{Answer, Mode, SayRequest};
-use consort_core::choice::AnyCase;
+use consort_core::choice::{AnyCase, WORDS};
 use consort_core::event::{CancelMode, Priority};
 use consort_core::request::shape::RunRequest;
 use consort_core::tier::Tier;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::runs::Action;
 use super::state::Question;
+use crate::query::Page;
 use crate::routes::budget::BudgetRequest;
+use crate::routes::list::RunsQuery;
 use crate::routes::reviews::DecisionRequest;
 use crate::ws::answer::Echo;
+
+/// The types of a filter: in a frame it may be a list, or left out by a null.
+const FILTER_TYPES: [&str; 5] = ["string", "number", "boolean", "array", "null"];
 
 /// The id of a request.
 #[derive(JsonSchema)]
@@ -145,33 +150,41 @@ pub(super) struct StateQuery {
     filter: Option<Filter>,
 }
 
-/// The runs that are wanted.
-#[derive(JsonSchema)]
-struct Filter {
-    /// The status of the runs.
-    status: Option<Filtered>,
-    /// `key:value`, or `key` with any value; all given ones must match.
-    tag: Option<Filtered>,
-    /// The maximum number of runs.
-    limit: Option<Filtered>,
-    /// The number of runs to skip.
-    offset: Option<Filtered>,
+/// The filters of `GET /api/runs`, each with a value or a list of values.
+pub(super) struct Filter;
+
+impl Filter {
+    /// Returns the filters by their names, as the query of `GET /api/runs` describes them.
+    pub(super) fn fields(generator: &mut SchemaGenerator) -> Map<String, Value> {
+        let queries = [RunsQuery::json_schema(generator), Page::json_schema(generator)];
+        let properties = queries.into_iter().filter_map(|mut query| match query.remove("properties") {
+            Some(Value::Object(properties)) => Some(properties),
+            _ => None,
+        });
+        properties.flatten().collect()
+    }
 }
 
-/// A value of a filter, or a list of them.
-struct Filtered;
-
-impl JsonSchema for Filtered {
+impl JsonSchema for Filter {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Filtered".into()
+        "Filter".into()
     }
 
     fn inline_schema() -> bool {
         true
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "number", "array"], "items": { "type": ["string", "number"] } })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let fields = Filter::fields(generator).into_iter().map(|(name, described)| {
+            let mut field = json!({ "type": FILTER_TYPES, "items": { "type": ["string", "number"] } });
+            for kept in ["description", WORDS] {
+                if let Some((value, field)) = described.get(kept).zip(field.as_object_mut()) {
+                    field.insert(kept.to_owned(), value.clone());
+                }
+            }
+            (name, field)
+        });
+        json_schema!({ "type": "object", "properties": fields.collect::<Map<_, _>>() })
     }
 }
 

@@ -1,8 +1,11 @@
 //! Queries: `state_query` and `capability_query`.
 
+use std::sync::LazyLock;
+
 use consort_core::choice::Choice;
 use consort_core::frame::schema::sent;
 use consort_net::wire::{Capability, CapabilityKind, CapabilityQuery};
+use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use super::{Row, asked, shape};
@@ -47,7 +50,9 @@ impl Choice for Question {
 
 const KINDS: &[(&str, CapabilityKind)] = &[("TASK", CapabilityKind::Task), ("TOOL", CapabilityKind::Tool)];
 /// The fields of a filter.
-const FILTERS: [&str; 4] = ["status", "tag", "limit", "offset"];
+static FILTERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    shape::Filter::fields(&mut SchemaGenerator::default()).into_iter().map(|(name, _)| name).collect()
+});
 
 async fn state(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let site = &session.site;
@@ -72,7 +77,7 @@ fn filter(sent: &Sent) -> Result<Pairs, Problem> {
         Some(_) => return Err(Problem::bad_request("`filter` must be an object")),
     };
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
-        if !FILTERS.contains(&name.as_str()) {
+        if !FILTERS.contains(name) {
             return Err(Problem::bad_request(format!("a `filter` has {}, not `{name}`", FILTERS.join(", "))));
         }
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
@@ -87,8 +92,9 @@ fn plain(name: &str, value: &Value) -> Result<String, Problem> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
-            Err(Problem::bad_request(format!("`filter.{name}` must be text or a number")))
+        Value::Bool(truth) => Ok(truth.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => {
+            Err(Problem::bad_request(format!("`filter.{name}` must be text, a number, true or false")))
         }
     }
 }
