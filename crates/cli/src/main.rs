@@ -77,7 +77,7 @@ enum Command {
         #[command(flatten)]
         place: commands::store::StoreOptions,
     },
-    /// Make a backup the store of a server: into an empty folder only
+    /// Restore a backup, into an empty folder only
     Restore(commands::restore::Args),
     /// Check what is stored, or copy it to another store
     Store(commands::store::Args),
@@ -87,7 +87,7 @@ enum Command {
     Chat(commands::chat::Args),
     /// Serve the control API until Ctrl-C; runs that were cut off go on
     Serve(commands::serve::Args),
-    /// Watch a server on the whole terminal, and decide what waits for you with one key
+    /// Watch a server full-screen, and decide what waits for you with one key
     Top(commands::top::Args),
     /// See and steer the runs of a server
     Runs(commands::runs::Args),
@@ -95,7 +95,7 @@ enum Command {
     Reviews(commands::reviews::Args),
     /// See, pause and trigger the schedules of a server
     Schedules(commands::schedules::Args),
-    /// See what other programs were told of runs, and tell them again
+    /// See the messages that were sent to other programs, and send them again
     Webhooks(commands::webhooks::Args),
     /// See the conversations of a server, or erase one
     Threads(commands::threads::Args),
@@ -117,9 +117,9 @@ enum Command {
     Network(client::Target),
     /// Offer a server's tools to an MCP client, over standard input and output
     Mcp(commands::stdio::Args),
-    /// Be the agent of an editor (Agent Client Protocol), over standard input and output
+    /// Serve as the agent of an editor (Agent Client Protocol), over standard input and output
     Acp(commands::stdio::Args),
-    /// Say whether a server takes work: exit status 0 yes, 1 no, 3 not there
+    /// Report whether a server takes work: exit status 0 yes, 1 no, 3 not reachable
     Health(client::Target),
     /// Make keys for a server
     #[command(disable_help_subcommand = true)]

@@ -32,7 +32,7 @@ pub struct Model {
 }
 
 /// The reason why the demo has no options for requests.
-const OFFLINE: &str = "the demo is asked nothing over the network";
+const OFFLINE: &str = "the demo model makes no requests over the network";
 /// URL schemes of the web.
 pub(super) const WEB: &[&str] = &["http", "https"];
 

@@ -148,7 +148,7 @@ impl<'a> Check<'a> {
         }
         if is_dynamic(name) || !self.config.mcp.is_empty() {
             let why = "tools of MCP servers and of other ensembles come and go, and cannot be steps";
-            return self.notes.mistake(place, format!("`{name}` is no tool of this file; {why}"));
+            return self.notes.mistake(place, format!("`{name}` is not a tool of this file; {why}"));
         }
         self.unknown(place, "tool", name, &steps);
     }

@@ -153,7 +153,7 @@ fn run_command(fields: &mut Fields<'_>) -> CommandOptions {
         max_memory: fields.read("max_memory", bytes).unwrap_or(CommandOptions::MAX_MEMORY),
     };
     if let Some(name) = options.env.iter().map(|(name, _)| name).find(|name| !is_variable(name)) {
-        fields.mistake("env", format!("`{name}` is no name of a variable, or one that Consort sets itself"));
+        fields.mistake("env", format!("`{name}` is not the name of a variable, or is one that Consort sets itself"));
     }
     options
 }

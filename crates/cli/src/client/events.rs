@@ -177,7 +177,7 @@ impl Events {
                 }
                 Err(failure) if !failure.may_pass() => return Err(failure),
                 Err(failure) if since.elapsed() > AWAY_MAX => {
-                    let reason = format!("it has been away too long; at last: {failure}");
+                    let reason = format!("it could not be reached for too long; the last failure: {failure}");
                     return Err(Failure::Unreachable { url: self.client.url().to_owned(), reason });
                 }
                 Err(_not_yet) => {}

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// The model to ask, by its alias
     #[arg(long, value_name = "ALIAS")]
     model: Option<String>,
-    /// The calls that it makes unasked, by mode: plan, default or auto, as far as the configuration allows it
+    /// The permission mode: plan, default or auto, as far as the configuration allows it
     #[arg(long, value_name = "MODE", value_parser = mode)]
     mode: Option<Mode>,
     /// Deprecated: every chat is an agent; changes nothing

@@ -62,7 +62,7 @@ enum Word {
     Edit,
     /// Do it again, with feedback
     Reject,
-    /// End the run here, keeping what there is
+    /// End the run here, keeping the outputs so far
     #[value(alias = "exit_early")]
     ExitEarly,
 }

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// The server's API key, where one serves the run; default: $CONSORT_API_KEY
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// A value for a {variable} of the tasks, NAME:=JSON for one that is no string; may be repeated
+    /// A value for a {variable} of the tasks, NAME:=JSON for a value that is not a string; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
     input: Vec<(String, Value)>,
     /// A file for every task without its own: a picture, a PDF, a DOCX file or a text; may be repeated

@@ -26,17 +26,17 @@ pub(crate) enum Command {
     List(list::Args),
     /// Show one run: its tasks, their outputs, what it waits for
     Show {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
     },
     /// Watch a run to its end; the answer goes to stdout, Ctrl-C only leaves
     Watch {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
     },
     /// Stop a run; what has finished is kept
     Cancel {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
         /// The point at which it stops
         #[arg(long, value_enum, ignore_case = true, default_value_t = steer::Mode::AfterTask)]
@@ -44,24 +44,24 @@ pub(crate) enum Command {
     },
     /// Hold a run: nothing new begins until it is resumed
     Pause {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
     },
     /// Let a paused run go on
     Resume {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
     },
     /// Switch the model of a run, from its next model call on
     Model {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
         /// The model's name, as `consort capabilities` lists it
         model: String,
     },
     /// Give up the model calls a run waits for: their fallback is asked, or else the task fails
     GiveUp {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
         /// Only the calls of this task; default: all
         #[arg(long, value_name = "NAME")]
@@ -71,11 +71,11 @@ pub(crate) enum Command {
     Inject(steer::Words),
     /// Do again what a failed or cancelled run did not finish
     Retry(again::Retry),
-    /// Begin a new run from the middle of another one
+    /// Start a new run from the middle of another one
     Fork(again::Fork),
     /// Erase a run that has ended; one that has not is stopped at once
     Rm {
-        /// The run
+        /// The run: its id, the beginning of it, or latest
         run: String,
     },
 }

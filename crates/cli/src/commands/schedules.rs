@@ -18,19 +18,19 @@ pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the schedules, with what came of the last time and when the next is
+    /// List the schedules, each with its last result and its next time
     List,
-    /// Begin a run of a schedule at once
+    /// Start a run of a schedule at once
     Trigger {
         /// The schedule
         name: String,
     },
-    /// Begin nothing until it is resumed
+    /// Pause a schedule: it starts no runs until it is resumed
     Pause {
         /// The schedule
         name: String,
     },
-    /// Go on with a paused schedule; what was due meanwhile is not made up for
+    /// Resume a paused schedule; runs that were due in the meantime are not started
     Resume {
         /// The schedule
         name: String,

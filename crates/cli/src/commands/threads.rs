@@ -19,7 +19,7 @@ pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List conversations, the one last spoken in first
+    /// List conversations, the most recently used first
     List {
         /// Only conversations with these words in their title or messages
         #[arg(long, value_name = "WORDS")]

@@ -20,7 +20,7 @@ pub(crate) type Args = Group<Command>;
 pub(crate) enum Command {
     /// List the webhooks of a server
     List,
-    /// List what a webhook was told, the newest first
+    /// List the messages to a webhook, the newest first
     Deliveries {
         /// The webhook
         name: String,

@@ -33,7 +33,7 @@ pub(crate) enum Command {
         /// Workflows to list at most
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=500))]
         limit: Option<u16>,
-        /// Workflows to pass over first
+        /// Workflows to skip
         #[arg(long, value_name = "N")]
         offset: Option<u64>,
     },
@@ -53,7 +53,7 @@ pub(crate) enum Command {
 pub(crate) struct Run {
     /// The workflow: its id, the beginning of it, or latest
     workflow: String,
-    /// A value for a {variable} of the tasks, NAME:=JSON for one that is no string; may be repeated
+    /// A value for a {variable} of the tasks, NAME:=JSON for a value that is not a string; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
     input: Vec<(String, Value)>,
     /// A label for finding the run again; may be repeated

@@ -124,7 +124,7 @@ pub(super) fn read(line: &str) -> Wish {
         ("cost", None) => Wish::Do(Command::Cost),
         ("exit" | "quit", None) => Wish::Exit,
         ("continue" | "help" | "new" | "clear" | "tools" | "grants" | "cost" | "exit" | "quit", Some(_)) => {
-            Wish::Wrong(format!("/{name} stands alone"))
+            Wish::Wrong(format!("/{name} takes no argument"))
         }
         (name, _) => Wish::Wrong(format!("there is no command /{name}; /help lists them")),
     }
@@ -141,7 +141,7 @@ mod tests {
             (" ", Wish::Nothing),
             (" hello /new ", Wish::Say("hello /new".to_owned())),
             ("/continue", Wish::Continue),
-            ("/continue please", wrong("/continue stands alone")),
+            ("/continue please", wrong("/continue takes no argument")),
             ("/clear", Wish::Do(Command::New)),
             ("/model fast", Wish::Do(Command::Model("fast".to_owned()))),
             ("/mode  auto", Wish::Do(Command::Mode(Mode::Auto))),
@@ -152,7 +152,7 @@ mod tests {
             ("/grants", Wish::Do(Command::Grants)),
             ("/revoke grant-7", Wish::Do(Command::Revoke("grant-7".to_owned()))),
             ("/revoke", wrong("/revoke needs the ID of a grant; /grants lists them")),
-            ("/exit now", wrong("/exit stands alone")),
+            ("/exit now", wrong("/exit takes no argument")),
             ("/fly", wrong("there is no command /fly; /help lists them")),
         ];
         for (line, wish) in cases {

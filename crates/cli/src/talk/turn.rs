@@ -114,7 +114,7 @@ impl Talk<'_> {
         }
         if let (Some(wanted), Some(held)) = (self.mode, watching.story.mode.filter(|held| self.mode != Some(*held))) {
             self.mode = Some(held);
-            self.screen.whisper(&format!("mode {} is not allowed here; {} holds", wanted.word(), held.word()))?;
+            self.screen.whisper(&format!("mode {} is not allowed here; it stays {}", wanted.word(), held.word()))?;
         }
         Ok(match watching.story.end {
             Some(End::Stopped) if watching.stop == Stop::Asked => Turned::StoppedHere,

@@ -321,7 +321,7 @@ impl Board {
                 let call = Call::post(&["runs", id, "cancel"], json!({ "mode": "now" }));
                 self.ask = again(call, format!("this cancels {id} at once"));
             }
-            (_, _) => self.told = format!("{sign} means nothing here"),
+            (_, _) => self.told = format!("{sign} does nothing here"),
         }
         Effect::Nothing
     }

@@ -383,7 +383,7 @@ fn a_mode_is_named_at_the_start_and_the_configuration_says_how_far_it_may_go() {
     let chat = |mode: &str| run(folder.path(), &["chat", "--mode", mode, "What is 6 * 7?"]);
     let (status, _, words) = chat("yolo");
     assert!(status == Some(2) && words.contains("it must be plan, default or auto"), "{words}");
-    let lowered = "mode auto is not allowed here; default holds";
+    let lowered = "mode auto is not allowed here; it stays default";
     for (mode, is_lowered) in [("plan", false), ("default", false), ("auto", true)] {
         let (status, _, words) = chat(mode);
         assert_eq!((status, words.contains(lowered)), (Some(0), is_lowered), "{mode}: {words}");

@@ -61,7 +61,7 @@ impl<'a> Document<'a> {
             (None, Some(_)) => {
                 return Err(OpenApiError::Spec("is a Swagger 2 document: convert it to OpenAPI 3 first".to_owned()));
             }
-            _ => return Err(OpenApiError::Spec("is no OpenAPI 3 document: `openapi` must be \"3.…\"".to_owned())),
+            _ => return Err(OpenApiError::Spec("is not an OpenAPI 3 document: `openapi` must be \"3.…\"".to_owned())),
         }
         let mut document = Document { root, from, url, host: None };
         let server = document.server(&[root]).map_err(OpenApiError::Url)?;

@@ -16,7 +16,7 @@ use crate::show::record::{Page, Record};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  consort runs retry run-1a2b --model haiku")]
 pub(crate) struct Retry {
-    /// The run
+    /// The run: its id, the beginning of it, or latest
     run: String,
     #[command(flatten)]
     edits: Edits,
@@ -28,12 +28,12 @@ pub(crate) struct Retry {
     Examples:\n  consort runs fork run-1a2b --task program --input topic=wasps\n  \
     consort runs fork run-1a2b --seq 42")]
 pub(crate) struct Fork {
-    /// The run
+    /// The run: its id, the beginning of it, or latest
     run: String,
     /// Keep what stands before this event, as `runs watch --json` numbers them; default: everything
     #[arg(long, value_name = "N", conflicts_with = "task")]
     seq: Option<u64>,
-    /// Keep what stands before this task began
+    /// Keep what happened before this task began
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ struct Edits {
     /// Another value for a {variable}; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
     input: Vec<(String, Value)>,
-    /// Edits as JSON, such as `taskOverrides`; what is typed comes on top
+    /// Edits as JSON, such as `taskOverrides`; options on the command line count first
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

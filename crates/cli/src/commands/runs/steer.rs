@@ -55,7 +55,7 @@ impl Priority {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  consort runs inject run-1a2b \"Name your sources\" --target writer --ttl 10m")]
 pub(crate) struct Words {
-    /// The run
+    /// The run: its id, the beginning of it, or latest
     run: String,
     /// The message for the agents
     text: String,
