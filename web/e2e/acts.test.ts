@@ -17,7 +17,7 @@ it('a paused run goes on from the line that says so', async () => {
   await server.call('POST', `/api/runs/${run}/pause`);
   const { page, context, complaints } = await open(browser);
   await page.goto(`${server.url}/runs/${run}/graph`);
-  await page.getByText('Pausing: lets what is under way finish').waitFor();
+  await page.getByText('Pausing: what has begun is finished first').waitFor();
   model.release('Before the pause');
   await page.locator('header').getByRole('status').getByText('Paused', { exact: true }).waitFor();
   expect(await barriers(page)).toEqual([]);
@@ -90,7 +90,7 @@ it('a run that has used up its budget says no more calls than it made', async ()
   const run = await tight.finish({ tasks: ['a', 'b', 'c'].map((name) => ({ name, description: name })) });
   const { page, context, complaints } = await open(browser);
   await page.goto(`${tight.url}/runs/${run}/events`);
-  const said = 'The budget is used up: 2 model calls allowed, and going on would make 3';
+  const said = 'The budget is used up: 2 model calls allowed, and continuing would make it 3';
   await page.locator('header').getByRole('status').getByText(said, { exact: true }).waitFor();
   await page
     .getByRole('link', { name: /budget_exceeded/ })

@@ -30,7 +30,7 @@ async function paste(name: string, text: string, type: string): Promise<void> {
 
 describe('a file', () => {
   it('dropped, pasted or chosen goes with the message, and is there after a reload', async () => {
-    await drop(page, 'What can be done for you?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
+    await drop(page, 'What would you like to do?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
     await paste('notes.md', '# Notes', 'text/markdown');
     await page.setInputFiles('input[type=file]', {
       name: 'plan.txt',
@@ -38,13 +38,13 @@ describe('a file', () => {
       buffer: Buffer.from('1.'),
     });
     await expect.poll(() => chips().locator('li').count()).toBe(3);
-    await page.getByRole('button', { name: 'Take plan.txt off' }).click();
+    await page.getByRole('button', { name: 'Remove plan.txt' }).click();
     await composer().fill('[say Two files.] What is in them?');
     expect(await barriers(page)).toEqual([]);
     await composer().press('Enter');
     const talk = page.getByRole('log', { name: 'Conversation' });
     await talk.getByText('Two files.', { exact: true }).waitFor();
-    await expect.poll(() => page.getByRole('button', { name: /^Take / }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /^Remove / }).count()).toBe(0);
     const names = (): Promise<string[]> =>
       talk.getByRole('list', { name: 'Attached files' }).getByRole('button').allInnerTexts();
     await expect.poll(names).toEqual(['hive.csv', 'notes.md']);
@@ -55,7 +55,7 @@ describe('a file', () => {
     expect((await saved).suggestedFilename()).toBe('hive.csv');
     expect(await barriers(page)).toEqual([]);
     // Sent again, it brings its files.
-    await page.getByRole('button', { name: 'Ask the same again' }).click();
+    await page.getByRole('button', { name: 'Regenerate the answer' }).click();
     await expect.poll(names).toEqual(['hive.csv', 'notes.md', 'hive.csv', 'notes.md']);
   });
 
@@ -68,7 +68,7 @@ describe('a file', () => {
     await other.goto(page.url());
     await other.getByRole('log').getByText('Hello.', { exact: true }).waitFor();
     await paste('late.txt', 'Too late', 'text/plain');
-    await page.getByRole('button', { name: 'Take late.txt off' }).waitFor();
+    await page.getByRole('button', { name: 'Remove late.txt' }).waitFor();
     await composer().fill('[say One file.] And this?');
     await composer().press('Enter');
     await other.getByRole('log').getByRole('button', { name: 'late.txt' }).waitFor();
@@ -86,7 +86,7 @@ describe('a file', () => {
   });
 
   it('is kept with the words of a message that was refused, and of one that was left', async () => {
-    await drop(page, 'What can be done for you?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
+    await drop(page, 'What would you like to do?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
     await composer().fill('[say Here.] Are you there?');
     await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
     await opened.context.setOffline(true);

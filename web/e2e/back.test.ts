@@ -90,7 +90,7 @@ describe('a run that is over', () => {
     await page.waitForURL((url) => url.pathname.endsWith('/graph') && !url.pathname.includes(run));
     await page.getByText('Completed', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'More about this run' }).click();
-    await page.getByRole('menuitem', { name: 'Compare with the run it was made of' }).click();
+    await page.getByRole('menuitem', { name: 'Compare with the run it came from' }).click();
     await page.getByRole('table', { name: 'The two runs' }).waitFor();
     const changed = page.getByRole('region', { name: 'How the output of tell differs' });
     await changed.getByText('pounds').waitFor();

@@ -63,7 +63,7 @@ describe('a conversation', () => {
     await cost().getByText('2 subtasks').waitFor();
     await page.getByRole('link', { name: 'Overview', exact: true }).click();
     await page
-      .getByRole('region', { name: 'Used over time' })
+      .getByRole('region', { name: 'Usage over time' })
       .getByText(/^[\d,.]+k? in all, [\d,.]+k? in chats$/)
       .waitFor();
   });
@@ -96,7 +96,7 @@ describe('a conversation', () => {
     await page.getByRole('link', { name: /Chat.*1 waiting/ }).waitFor();
     await page.getByRole('log').focus();
     await page.keyboard.press('n');
-    await enter(question.getByLabel('Why not'), 'We have enough honey');
+    await enter(question.getByLabel('Reason'), 'We have enough honey');
     await talk().getByText('It is settled.').waitFor();
     await talk().getByText('local denied order_honey').waitFor();
     await say('Order honey again');
@@ -115,7 +115,7 @@ describe('a conversation', () => {
     await page.keyboard.press('e');
     const field = question.getByRole('textbox', { name: 'Arguments' });
     await field.fill('{"jars": "many"}');
-    await question.getByRole('button', { name: 'Allow it with these' }).click();
+    await question.getByRole('button', { name: 'Allow with these arguments' }).click();
     await question.getByText(/changed arguments cannot be used/).waitFor();
     await field.fill('{"jars": ');
     await question.getByText('This is not a JSON object').waitFor();
@@ -142,14 +142,14 @@ describe('a conversation', () => {
     await talk().getByText('local changed the mode: no effects').waitFor();
     await page.getByRole('textbox', { name: 'Message' }).fill('[say Later.] And then?');
     await page.getByRole('button', { name: 'Queue' }).click();
-    await talk().getByText('Waits for its turn').waitFor();
+    await talk().getByText('Waits in the queue').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await talk().getByText('Stopped', { exact: true }).waitFor();
     const lines = await talk()
       .getByRole('region', { name: /^Turn: .*long story/ })
       .innerText();
     expect(lines.indexOf('word1 ')).toBeLessThan(lines.indexOf('Stopped'));
-    await talk().getByText('its model did not say what it used').waitFor();
+    await talk().getByText('the model did not report its usage').waitFor();
     await talk().getByText('Later.', { exact: true }).waitFor();
     await say('[hold 3] A second story');
     await talk()
@@ -205,7 +205,7 @@ describe('a message that is not taken', () => {
     await opened.context.setOffline(true);
     await isReturned('[say Still here.] And now?', /cannot be reached/);
     await page.getByRole('link', { name: 'New conversation' }).click();
-    await page.getByRole('heading', { name: 'What can be done for you?' }).waitFor();
+    await page.getByRole('heading', { name: 'What would you like to do?' }).waitFor();
     expect(await composer().inputValue()).toBe('');
     await opened.context.setOffline(false);
     await page.goBack();
@@ -323,7 +323,7 @@ describe('a turn that is over', () => {
     await talk().getByText('Bees make wax.', { exact: true }).waitFor();
     await talk().getByRole('button', { name: 'Copy the answer' }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('Bees make wax.');
-    await talk().getByRole('button', { name: 'Ask the same again' }).click();
+    await talk().getByRole('button', { name: 'Regenerate the answer' }).click();
     await expect.poll(() => talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
     const first = new URL(page.url()).pathname;
     await talk().getByRole('button', { name: 'Edit the message and send it again' }).last().click();
@@ -368,7 +368,7 @@ describe('what is remembered', () => {
     await open.click();
     const memory = page.getByRole('dialog', { name: 'What is remembered about you' });
     await memory.getByText('Nothing is remembered about you.').waitFor();
-    await memory.getByRole('switch', { name: 'Remember from what I say' }).check();
+    await memory.getByRole('switch', { name: 'Remember facts about me' }).check();
     await page.keyboard.press('Escape');
     await memory.waitFor({ state: 'hidden' });
     await say('I am allergic to peanuts.');

@@ -13,7 +13,7 @@ it('are listed with what each does, and one that is alone says so', async () => 
   const { page, context, complaints } = await open(browser);
   await page.goto(server.url);
   await page.getByRole('link', { name: 'Cluster' }).click();
-  await page.getByRole('heading', { name: 'This server is alone' }).waitFor();
+  await page.getByRole('heading', { name: 'This server is not part of a cluster' }).waitFor();
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   expect(await barriers(page)).toEqual([]);
   // A second node needs a database of its own; the page only needs its row.
@@ -29,9 +29,9 @@ it('are listed with what each does, and one that is alone says so', async () => 
     }),
   );
   await page.reload();
-  await page.getByRole('row', { name: /node-1 .* at work its lease ends in 0:\d\d 3$/ }).waitFor();
+  await page.getByRole('row', { name: /node-1 .* active its lease ends in 0:\d\d 3$/ }).waitFor();
   await page.getByRole('row', { name: /node-2 .* draining .* 1$/ }).waitFor();
-  await expect.poll(() => page.getByRole('heading', { name: 'This server is alone' }).count()).toBe(0);
+  await expect.poll(() => page.getByRole('heading', { name: 'This server is not part of a cluster' }).count()).toBe(0);
   expect(await barriers(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await context.close();

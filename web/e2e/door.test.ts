@@ -134,7 +134,7 @@ describe('a server on which nothing has happened', () => {
     await page.getByRole('heading', { name: 'Nothing has happened here yet' }).waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('link', { name: 'Ask something' }).click();
-    await page.getByRole('heading', { name: 'What can be done for you?' }).waitFor();
+    await page.getByRole('heading', { name: 'What would you like to do?' }).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
     await server.stop();

@@ -59,7 +59,7 @@ describe('a workflow', () => {
     await server.call('PUT', `/api/workflows/${id}`, { ...REPORT, name: 'Theirs' }, { 'if-match': '"1"' });
     await page.reload();
     await page.getByRole('alert').filter({ hasText: 'while you were changing version 1' }).waitFor();
-    await page.getByRole('button', { name: 'Take theirs' }).click();
+    await page.getByRole('button', { name: 'Use theirs' }).click();
     await standing('Version 2');
     await page.reload();
     await standing('Version 2');

@@ -312,7 +312,7 @@ describe('the editor on the built-in demo model', () => {
     await others(3, 'frame');
     await conflict
       .or(page.getByRole('alert').filter({ hasText: 'while you were changing version 3' }))
-      .getByRole('button', { name: 'Take theirs' })
+      .getByRole('button', { name: 'Use theirs' })
       .click();
     await task('frame').waitFor();
     await standing('Version 4');

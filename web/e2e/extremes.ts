@@ -68,7 +68,7 @@ memory = ["hives", "${WORD}"]
   return {
     stop,
     pages: [
-      at(full, 'long-overview', '/', 'Used over time'),
+      at(full, 'long-overview', '/', 'Usage over time'),
       at(full, 'long-runs', '/runs', 'Started'),
       at(full, 'long-run', `/runs/${runs.failed}/graph`, 'fail at it'),
       at(full, 'long-run-task', `/runs/${runs.failed}/graph?task=1`, 'Conversation'),

@@ -193,10 +193,10 @@ describe('selected runs', () => {
     expect(asked.some((query) => query.get('q') === 'honey' && query.get('minCost') === '0.0000001')).toBe(true);
     await page.goto(`${server.url}/runs?sort=title`);
     await expect.poll(() => page.locator('tbody tr').count()).toBe(10);
-    await page.getByText('There are older runs that were not looked at.').waitFor();
+    await page.getByText('Older runs have not been searched.').waitFor();
     await page.getByText('10 runs so far').waitFor();
     expect(await barriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Look at more' }).click();
+    await page.getByRole('button', { name: 'Search more' }).click();
     await expect.poll(() => page.locator('tbody tr').count()).toBeGreaterThan(10);
     expect(complaints).toEqual([]);
     await context.close();
@@ -241,7 +241,7 @@ describe('the events of a run', () => {
     await list.getByRole('link').click();
     await page.getByRole('heading', { name: /^#\d+ task_completed$/ }).waitFor();
     await found.getByText('1 found', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Close the event' }).click();
+    await page.getByRole('button', { name: 'Close the panel' }).click();
     expect(new URL(page.url()).searchParams.get('of')).toBe('2');
     expect(complaints).toEqual([]);
     await context.close();
@@ -251,12 +251,12 @@ describe('the events of a run', () => {
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/runs/${finished}/events?of=2&text=task&event=3`);
     const field = page.getByRole('textbox', { name: 'Words in an event' });
-    await page.getByRole('button', { name: 'Close the event' }).waitFor();
+    await page.getByRole('button', { name: 'Close the panel' }).waitFor();
     // Both in one turn of the browser, which draws nothing between them.
     await field.evaluate((input: HTMLInputElement) => {
       input.select();
       document.execCommand('delete');
-      document.querySelector<HTMLElement>('[aria-label="Close the event"]')?.click();
+      document.querySelector<HTMLElement>('[aria-label="Close the panel"]')?.click();
     });
     await expect.poll(() => new URL(page.url()).search).toBe('?of=2');
     await field.evaluate((input: HTMLInputElement) => {

@@ -12,7 +12,7 @@ describe('what agents know', () => {
   it('is added to as documents, and found', async () => {
     await page.goto(`${server.url}/documents`);
     await page.getByLabel('New collection').fill('hives');
-    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('link', { name: 'hives' }).click();
     await page.getByRole('heading', { name: 'No documents in it yet' }).waitFor();
     await page.getByRole('button', { name: 'Write a document' }).click();
@@ -133,7 +133,7 @@ describe('a conversation', () => {
     await folder.getByRole('link', { name: 'Nectar' }).waitFor();
     await more.click();
     await page.getByRole('menuitem', { name: 'Move to a folder' }).click();
-    await dialog.getByRole('button', { name: 'Take it out' }).click();
+    await dialog.getByRole('button', { name: 'Remove from the folder' }).click();
     await expect.poll(() => folder.count()).toBe(0);
     await page.getByRole('link', { name: 'Nectar' }).waitFor();
   });

@@ -23,12 +23,12 @@ describe('a network of two servers', () => {
     await page.getByRole('form', { name: 'Call kitchen.check-inventory' }).getByText('42', { exact: true }).waitFor();
 
     await far.down();
-    await map.getByRole('button', { name: /kitchen gone went away/ }).click();
+    await map.getByRole('button', { name: /kitchen gone disconnected/ }).click();
     const panel = page.getByRole('complementary', { name: 'Ensemble kitchen' });
-    await panel.getByText('Why no link').waitFor();
+    await panel.getByText('Why it is not linked').waitFor();
     await panel.getByRole('heading', { name: 'What it shared' }).waitFor();
     await expect.poll(() => panel.getByRole('button', { name: /^Try/ }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Close the ensemble' }).click();
+    await page.getByRole('button', { name: 'Close the panel' }).click();
     await page.getByRole('button', { name: /kitchen .*with check-inventory/ }).waitFor();
 
     await far.up();
@@ -46,13 +46,13 @@ describe('a network of two servers', () => {
     await page.goto(`${near.url}/network`);
     await page.getByText('1 ensemble linked', { exact: true }).waitFor();
     await page.goto(`${near.url}/runs/new`);
-    await page.getByText('Tasks of my own').click();
+    await page.getByText('My own tasks').click();
     await page.getByLabel('What to do').fill('Look into the larder');
     await page.getByRole('combobox', { name: 'Tools' }).click();
     await page.getByRole('option', { name: 'network:#food' }).click();
     await page.getByRole('option', { name: 'kitchen.check-inventory' }).click();
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Agent derived from what there is to do' }).click();
+    await page.getByRole('button', { name: 'Agent derived from the task' }).click();
     await page.getByLabel('Goal').fill('Know what there is');
     await page.getByText('An agent needs a role').waitFor();
     await page.getByLabel('Role').fill('Cook');
@@ -88,7 +88,7 @@ describe('a network of two servers', () => {
     await page.getByText('Its task is done').waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'More about this run' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Work for others' }).click();
-    await page.getByRole('combobox', { name: 'Whose work' }).click();
+    await page.getByRole('combobox', { name: 'Kind of runs' }).click();
     await page.getByRole('option', { name: 'Own runs' }).click();
     await page.getByText('No runs yet').waitFor();
     expect(complaints).toEqual([]);

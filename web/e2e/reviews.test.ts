@@ -92,7 +92,7 @@ describe('reviews', () => {
     await page.locator(`a[href$="${second}-review-1"]`).waitFor();
     expect(model.asked.at(-1)?.messages.some(({ content }) => content?.includes('Name the queen'))).toBe(true);
     // What was said about the output before, and what has changed since.
-    const earlier = page.getByRole('region', { name: 'Before this' });
+    const earlier = page.getByRole('region', { name: 'Earlier decisions' });
     await earlier.getByText('local rejected the output: “Name the queen”').waitFor();
     await earlier.getByText('It is the same text as before.').waitFor();
     await settled();

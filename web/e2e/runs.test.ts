@@ -32,7 +32,7 @@ describe('a run', () => {
 
   it("is composed of tasks of one's own, linked as they are drawn", async () => {
     await page.goto(`${server.url}/runs/new`);
-    await page.getByText('Tasks of my own').click();
+    await page.getByText('My own tasks').click();
     const first = page.getByRole('region', { name: 'Task 1' });
     await first.getByLabel('What to do').fill('[say Bees dance.] Read about {topic}');
     await first.getByLabel('Name').fill('read');
@@ -50,7 +50,7 @@ describe('a run', () => {
 
   it('is kept while it is composed, over leaving the page, until it is started', async () => {
     await page.goto(`${server.url}/runs/new`);
-    await page.getByText('Tasks of my own').click();
+    await page.getByText('My own tasks').click();
     await page.getByLabel('What to do').fill('[say Kept.] Count the drones');
     await page.getByRole('link', { name: 'Tools', exact: true }).click();
     await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor();
@@ -139,7 +139,7 @@ describe('a run', () => {
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: 'Pause' }).click();
     await status().getByText('Paused').waitFor();
-    await page.getByText('Pausing: lets what is under way finish').waitFor();
+    await page.getByText('Pausing: what has begun is finished first').waitFor();
     model.release('To be paused');
     await page.getByText('Paused', { exact: true }).nth(1).waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
@@ -202,7 +202,7 @@ describe('a run', () => {
     await page.getByText('llm_iteration_started').first().waitFor();
     await server.down();
     await page.getByText(/Reconnecting/).waitFor();
-    await page.getByText(/The server cannot be reached\. This page shows how things stood/).waitFor();
+    await page.getByText(/The server cannot be reached\. This page shows the state of/).waitFor();
     model.release('To be killed');
     await server.up();
     await status().getByText('Completed').waitFor();

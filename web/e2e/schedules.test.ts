@@ -69,7 +69,7 @@ describe('schedules', () => {
     await page.getByRole('button', { name: 'Run now: weekly' }).click();
     await page.getByText('All 2 tasks are done').waitFor();
     await page.goBack();
-    await weekly.getByText('began a run').waitFor();
+    await weekly.getByText('started a run').waitFor();
     await weekly.getByRole('link', { name: /^run / }).click();
     await page.getByText('All 2 tasks are done').waitFor();
     expect(complaints).toEqual([]);
@@ -85,15 +85,15 @@ describe('schedules', () => {
     await dialog.getByLabel('Pattern').fill('0 0 17 * * *');
     await dialog.getByLabel('Inputs').fill('{"audience": ');
     await dialog.getByText('This is not a JSON object').waitFor();
-    expect(await dialog.getByRole('button', { name: 'Make the schedule' }).isDisabled()).toBe(true);
+    expect(await dialog.getByRole('button', { name: 'Create the schedule' }).isDisabled()).toBe(true);
     await dialog.getByLabel('Inputs').fill('{"audience": "guests"}');
-    await dialog.getByRole('button', { name: 'Make the schedule' }).click();
+    await dialog.getByRole('button', { name: 'Create the schedule' }).click();
     await dialog.getByText(/must have five fields/).waitFor();
     await dialog.getByLabel('Pattern').fill('0 17 * * *');
     await dialog.getByRole('combobox', { name: 'Time zone' }).fill('Lisbon');
     await page.getByRole('option', { name: 'Europe/Lisbon' }).click();
     expect(await barriers(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Make the schedule' }).click();
+    await dialog.getByRole('button', { name: 'Create the schedule' }).click();
     const made = row(page, 'tea-time').first();
     await made.getByText('Europe/Lisbon').waitFor();
     await made.getByText('audience: guests').waitFor();
@@ -143,7 +143,7 @@ describe('webhooks', () => {
       .getByText(/no answer/)
       .first()
       .waitFor();
-    await told.getByText(/tried again in/).waitFor();
+    await told.getByText(/next try in/).waitFor();
     expect(await barriers(page)).toEqual([]);
     const tries = async (): Promise<number> => told.getByRole('listitem').count();
     const before = await tries();

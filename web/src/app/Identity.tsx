@@ -88,7 +88,7 @@ function About({ me: { name, owner, scopes, sees } }: { me: Me }) {
         <span>{name}</span>
         <span>
           {owner === name ? t('Its own runs') : t('Runs of {owner}', { owner })}
-          {sees === 'all' ? t(', and it sees those of everybody') : ''}
+          {sees === 'all' ? t(', and it may see the runs of everybody') : ''}
         </span>
         <span>{t('May: {scopes}', { scopes: scopes.join(', ') || t('nothing') })}</span>
       </div>

@@ -29,11 +29,11 @@ export function KeyPrompt() {
             {known ? `${t('The key was not accepted.')} ` : ''}
             {t('Paste the key you were given.')}{' '}
             <Said
-              of="Whoever runs the server makes one with {command}, which shows it once."
+              of="The person who runs the server makes one with {command}; it is shown only once."
               command={<code>consort keys new</code>}
             />{' '}
             {t('Its configuration holds only a hash.')}{' '}
-            {t('The tabs that are open share it, and it is forgotten when the last of them closes.')}
+            {t('All open tabs share it. It is forgotten when the last of them is closed.')}
           </Text>
           <PasswordInput
             label={t('API key')}

@@ -92,7 +92,7 @@ export default function Palette({ close }: { close: () => void }) {
             </div>
           </Fragment>
         ))}
-        {shown.length === 0 ? <p className={css.none}>{t('Nothing has these words.')}</p> : null}
+        {shown.length === 0 ? <p className={css.none}>{t('Nothing was found with these words.')}</p> : null}
       </div>
     </Modal>
   );

@@ -34,7 +34,7 @@ export function Shell() {
   return (
     <div className={css.shell}>
       <a className={css.skip} href="#main">
-        {t('Skip to the page')}
+        {t('Skip to the content')}
       </a>
       <header className={css.rail}>
         <NavLink to="/" className={css.brand ?? ''} aria-label={t('Consort, overview')}>

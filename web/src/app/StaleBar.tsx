@@ -29,7 +29,7 @@ export function StaleBar() {
     <div className={css.stale} role="alert">
       <span>
         <Said
-          of="The server cannot be reached. This page shows how things stood {time} ago."
+          of="The server cannot be reached. This page shows the state of {time} ago."
           time={<Duration from={since} />}
         />
       </span>

@@ -196,7 +196,7 @@ describe('a thread', () => {
       ),
     ).turns[0];
     const seen = (items: Item[] = []) => items.map((item) => (item.kind === 'call' ? '' : item.text));
-    expect(seen(broken?.items)).toEqual(['Said nothing; asked again', 'I had be', 'no luck']);
+    expect(seen(broken?.items)).toEqual(['Empty answer; asked again', 'I had be', 'no luck']);
     expect(seen(fromRows(failed, 7).turns[0]?.items)).toEqual(['I had be', 'no luck']);
   });
 
@@ -211,7 +211,7 @@ describe('a thread', () => {
     const withdrawn = { type: 'grant_withdrawn', grant_id: 'grant-7', by: 'ana' };
     const [turn] = fold(EMPTY, told({ type: 'message', ...ROWS[0] }, { ...asked, ...why }, withdrawn)).turns;
     expect(turn?.approvals).toMatchObject([why]);
-    expect(turn?.items.at(-1)).toMatchObject({ text: 'ana took back what was allowed for this chat' });
+    expect(turn?.items.at(-1)).toMatchObject({ text: 'ana revoked what was allowed in this chat' });
   });
 
   it('tells what is planned as it comes, and which calls are for the page', () => {

@@ -64,7 +64,7 @@ function applyStored(draft: ThreadDraft, frame: StoredFrame): void {
 const MODES: Record<Mode, string> = {
   plan: t('no effects'),
   default: t('asks before effects'),
-  auto: t('does without asking'),
+  auto: t('acts without asking'),
 };
 
 // One case for each frame, in the order a turn goes through them.
@@ -98,7 +98,7 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
       return;
     case 'answer_empty':
       if (frame.then === 'continue')
-        addNote(itemsOf(turn, frame.parent_id), frame, 'warn', t('Said nothing; asked again'));
+        addNote(itemsOf(turn, frame.parent_id), frame, 'warn', t('Empty answer; asked again'));
       return;
     case 'tool_call_update':
       return frame.status === 'start' ? startCall(turn, frame) : endCall(turn, frame);
@@ -114,7 +114,7 @@ function applyToTurn(turn: Turn, frame: StoredFrame): void {
     case 'tool_approval_resolved':
       return resolveApproval(turn, frame);
     case 'grant_withdrawn':
-      return addNote(turn.items, frame, 'plain', t('{by} took back what was allowed for this chat', { by: frame.by }));
+      return addNote(turn.items, frame, 'plain', t('{by} revoked what was allowed in this chat', { by: frame.by }));
     case 'permission_mode_changed':
       turn.mode = frame.permission_mode;
       return addNote(

@@ -41,7 +41,7 @@ export function runActivity(run: RunState, detail?: RunDetail): Activity {
   const review = [...run.reviews.values()][0];
   if (run.paused)
     return active.some(isBusy)
-      ? { text: t('Pausing: lets what is under way finish'), tone: 'warn' }
+      ? { text: t('Pausing: what has begun is finished first'), tone: 'warn' }
       : { text: t('Paused'), tone: 'warn', ...since };
   const busy = active.filter(isBusy);
   if (busy.length === 0 && review) {

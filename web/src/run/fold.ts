@@ -151,7 +151,7 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
         draft,
         frame,
         'warn',
-        frame.then === 'continue' ? t('Said nothing; asked again') : t('Said nothing'),
+        frame.then === 'continue' ? t('Empty answer; asked again') : t('Empty answer'),
       );
     case 'last_round':
       return addNote(draft, frame, 'warn', t('Last permitted round: no tools, an answer is asked for'));
@@ -162,7 +162,7 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
         draft,
         frame,
         'warn',
-        t('Asked {toolName} the same thing {times} times', { toolName: frame.toolName, times: frame.times }),
+        t('Called {toolName} with the same arguments {times} times', { toolName: frame.toolName, times: frame.times }),
       );
     case 'tool_dispatched':
       startCall(draft, frame);

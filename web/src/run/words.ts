@@ -91,7 +91,7 @@ export function breachText({ reason, limit, observed }: { reason: string; limit:
   const amount = (value: number): string => (reason === 'cost' ? `$${value}` : value.toLocaleString(locale()));
   const what = reason === 'cost' ? '' : ` ${RESOURCES[reason] ?? reason}`;
   // `observed` is the amount after the next step, which was not taken.
-  return t('The budget is used up: {limit}{what} allowed, and going on would make {observed}', {
+  return t('The budget is used up: {limit}{what} allowed, and continuing would make it {observed}', {
     limit: amount(limit),
     what,
     observed: amount(observed),

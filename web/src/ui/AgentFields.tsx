@@ -20,7 +20,7 @@ export function AgentFields({ agent, error, set }: AgentFieldsProps) {
     <Stack gap={12}>
       <TextInput
         label={t('Role')}
-        description={t('Without one the agent is derived from what there is to do')}
+        description={t('Without a role, the agent is derived from the task')}
         placeholder={t('Researcher')}
         value={agent.role}
         error={error}
@@ -28,7 +28,7 @@ export function AgentFields({ agent, error, set }: AgentFieldsProps) {
       />
       <Textarea
         label={t('Goal')}
-        placeholder={t('By default what the task says')}
+        placeholder={t('Default: the description of the task')}
         autosize
         minRows={1}
         maxRows={6}

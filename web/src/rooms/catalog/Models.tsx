@@ -44,10 +44,10 @@ export default function Models() {
                   {t('Writes')}
                 </th>
                 <th scope="col" className={css.number}>
-                  {t('Price in')}
+                  {t('Input price')}
                 </th>
                 <th scope="col" className={css.number}>
-                  {t('Price out')}
+                  {t('Output price')}
                 </th>
               </tr>
             </thead>
@@ -81,10 +81,10 @@ function Row({ model }: { model: ModelInfo }) {
       <td>{model.provider}</td>
       <td data-name={t('Can')}>
         {!model.tools
-          ? t('talk')
+          ? t('answer')
           : model.parallelToolCalls
-            ? t('talk, call tools side by side')
-            : t('talk, call tools')}
+            ? t('answer, call several tools at once')
+            : t('answer, call tools')}
       </td>
       <td data-name={t('When it fails')}>{t('{retries} more tries{after}', { retries: model.retries, after })}</td>
       <td className={css.number} data-name={t('Reads')}>
@@ -93,10 +93,10 @@ function Row({ model }: { model: ModelInfo }) {
       <td className={css.number} data-name={t('Writes')}>
         {count(model.maxOutputTokens)}
       </td>
-      <td className={css.number} data-name={t('Price in')}>
+      <td className={css.number} data-name={t('Input price')}>
         {price(model.price?.input)}
       </td>
-      <td className={css.number} data-name={t('Price out')}>
+      <td className={css.number} data-name={t('Output price')}>
         {price(model.price?.output)}
       </td>
     </tr>

@@ -51,7 +51,7 @@ export function ApprovalCard({ approval, hasKeys }: ApprovalCardProps) {
     >
       <header>
         <span>
-          <Said of="May {code} be called with exactly this?" code={<code>{approval.tool_name}</code>} />
+          <Said of="May {code} be called with these arguments?" code={<code>{approval.tool_name}</code>} />
         </span>
         {approval.expires_at ? (
           <span>
@@ -135,8 +135,8 @@ function Denial({ approval, back }: { approval: Approval; back: () => void }) {
   return (
     <>
       <Textarea
-        label={t('Why not')}
-        description={t('Said to the model after this turn; it may stay empty.')}
+        label={t('Reason')}
+        description={t('Optional. The model is told after this turn.')}
         autosize
         minRows={1}
         maxRows={6}

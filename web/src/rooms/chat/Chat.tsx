@@ -88,7 +88,7 @@ function Threads({ chosen }: { chosen: string | undefined }) {
       {data?.threads.length === 0 ? (
         <p className={css.none}>
           {query ? (
-            t('No conversation has these words.')
+            t('No conversation was found with these words.')
           ) : (
             <>
               <Said of="No conversations yet. {link}" link={<Link to="/chat/new">{t('Begin one')}</Link>} />

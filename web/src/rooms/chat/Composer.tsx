@@ -16,7 +16,7 @@ import { t } from '../../words/t';
 export const MODES: { value: Mode; label: string }[] = [
   { value: 'plan', label: t('Plan: no effects') },
   { value: 'default', label: t('Ask before effects') },
-  { value: 'auto', label: t('Do without asking') },
+  { value: 'auto', label: t('Act without asking') },
 ];
 
 interface ComposerProps {
@@ -87,7 +87,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
           id={COMPOSER}
           variant="unstyled"
           aria-label={t('Message')}
-          placeholder={isRunning ? t('Say something for after this turn') : t('Say something')}
+          placeholder={isRunning ? t('Write a message for after this turn') : t('Write a message')}
           autosize
           minRows={1}
           maxRows={12}

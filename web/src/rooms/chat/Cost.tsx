@@ -9,7 +9,7 @@ export function Cost({ cost, model }: { cost: CostSummary; model: string | undef
     <footer className={css.foot}>
       <span>{model}</span>
       {cost.llm_calls > 0 && cost.input_tokens + cost.output_tokens === 0 ? (
-        <span>{t('its model did not say what it used')}</span>
+        <span>{t('the model did not report its usage')}</span>
       ) : (
         <>
           <span>

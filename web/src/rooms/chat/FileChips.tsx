@@ -26,7 +26,7 @@ export function ChosenFiles({ thread, files }: { thread: string; files: readonly
             size={24}
             variant="subtle"
             color="gray"
-            aria-label={t('Take {name} off', { name: file.name })}
+            aria-label={t('Remove {name}', { name: file.name })}
             onClick={() => detach(thread, file)}
           >
             <IconX size={13} />

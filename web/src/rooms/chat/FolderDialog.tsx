@@ -37,11 +37,11 @@ export function FolderDialog({ thread, places, close }: FolderDialogProps) {
         <Group justify="flex-end" mt="md">
           {places.folders[thread.id] ? (
             <Button variant="default" onClick={() => move('')}>
-              {t('Take it out')}
+              {t('Remove from the folder')}
             </Button>
           ) : null}
           <Button type="submit" disabled={!folder.trim()}>
-            {t('Move it')}
+            {t('Move')}
           </Button>
         </Group>
       </form>

@@ -44,7 +44,7 @@ export function Grants({ thread }: { thread: string }) {
 }
 
 function Row({ thread, grant: { id, tool, host, grantedAt } }: { thread: string; grant: Grant }) {
-  const withdraw = useAction(t('Taking it back'), () => remove(`/api/threads/${thread}/grants/${id}`));
+  const withdraw = useAction(t('Revoking'), () => remove(`/api/threads/${thread}/grants/${id}`));
   const what = host ? t('{tool} to {host}', { tool, host }) : tool;
   return (
     <li>
@@ -60,7 +60,7 @@ function Row({ thread, grant: { id, tool, host, grantedAt } }: { thread: string;
           <Said of="allowed {ago}" ago={<Ago at={grantedAt} />} />
         </small>
       </div>
-      <ForgetButton label={t('Take back: {what}', { what })} action={withdraw} />
+      <ForgetButton label={t('Revoke: {what}', { what })} action={withdraw} />
     </li>
   );
 }

@@ -61,9 +61,9 @@ function Facts() {
   return (
     <div className={css.memory}>
       <Switch
-        label={t('Remember from what I say')}
+        label={t('Remember facts about me')}
         description={t(
-          'What a turn taught about you is noted once it has ended, and told to the model in later conversations.',
+          'After each turn, facts about you are noted, and the model is told of them in later conversations.',
         )}
         checked={remembers}
         onChange={(event) => setRemembers(event.currentTarget.checked)}

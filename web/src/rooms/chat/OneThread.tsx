@@ -2,9 +2,9 @@ import { Skeleton } from '@mantine/core';
 import { IconChevronLeft, IconMessageCircle } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { patch, post } from '../../api/client';
+import { patch, post, Problem } from '../../api/client';
 import { useRefusal } from '../../api/me';
-import type { Said, Thread } from '../../api/types';
+import type { Said as SaidAnswer, Thread } from '../../api/types';
 import type { Mode } from '../../chat/frame';
 import type { Turn } from '../../chat/state';
 import { useThread } from '../../chat/useThread';
@@ -23,6 +23,7 @@ import type { TurnDeeds } from './TurnActions';
 import { useSendMessage } from './useSendMessage';
 import { TurnView } from './TurnView';
 import { Turns, useQueued } from './Turns';
+import { Said } from '../../words/Said';
 import { t } from '../../words/t';
 
 /** Turns shown before older ones are asked for. */
@@ -44,7 +45,7 @@ export function NewThread() {
     <DropArea className={css.thread} says={t('Attach to the message')} take={take}>
       <div className={css.talk}>
         <div className={`${css.inner} ${css.hello}`}>
-          <Empty icon={IconMessageCircle} title={t('What can be done for you?')}>
+          <Empty icon={IconMessageCircle} title={t('What would you like to do?')}>
             <p>
               {t('Ask, or describe a task. It calls tools, and splits work into subtasks that run side by side.')}{' '}
               {t('Before it does anything with an effect outside the workspace, it asks you.')}
@@ -70,13 +71,13 @@ export function OneThread({ id }: { id: string }) {
   const [queued, addQueued] = useQueued(turns);
   const following = useFollowing();
   const say = async ({ message, attached }: Outgoing): Promise<void> => {
-    const { turnId } = await post<Said>(`/api/threads/${id}/messages`, message);
+    const { turnId } = await post<SaidAnswer>(`/api/threads/${id}/messages`, message);
     addQueued({ turnId, content: message.content, attached });
     following.follow();
   };
   const send = useSendMessage((outgoing) => (branching.isOn ? branching.send(outgoing.message) : say(outgoing)));
   const messageOf = useMessage();
-  const again = useAction(t('Asking again'), ({ message, attachments = [] }: Turn) =>
+  const again = useAction(t('Regenerating'), ({ message, attachments = [] }: Turn) =>
     say({ message: messageOf(message, attachments), attached: attachments }),
   );
   const deeds: TurnDeeds = { edit: branching.edit, again: again.mutate };
@@ -97,8 +98,7 @@ export function OneThread({ id }: { id: string }) {
     return (
       <div className={css.thread}>
         <div className={css.inner}>
-          <ProblemNote what={t('The conversation could not be opened')} error={problem} />
-          <Link to="/chat">{t('All conversations')}</Link>
+          <Refused problem={problem} id={id} />
         </div>
       </div>
     );
@@ -134,6 +134,26 @@ export function OneThread({ id }: { id: string }) {
         setTurnMode={(mode) => setMode.mutate(mode)}
       />
     </DropArea>
+  );
+}
+
+/** Why a thread cannot be shown. */
+function Refused({ problem, id }: { problem: Error; id: string }) {
+  const all = <Link to="/chat">{t('All conversations')}</Link>;
+  if (!(problem instanceof Problem) || problem.code !== 'THREAD_NOT_FOUND') {
+    return (
+      <>
+        <ProblemNote what={t('The conversation could not be opened')} error={problem} />
+        {all}
+      </>
+    );
+  }
+  return (
+    <Empty icon={IconMessageCircle} title={t('There is no such conversation')}>
+      <p>
+        <Said of="{code} does not exist, or has been deleted. {link}" code={<code>{id}</code>} link={all} />
+      </p>
+    </Empty>
   );
 }
 

@@ -44,7 +44,7 @@ export function OtherArguments({ approval, back }: { approval: Approval; back: (
           disabled={!isObject}
           onClick={() => allow.mutate()}
         >
-          {t('Allow it with these')}
+          {t('Allow with these arguments')}
         </ActButton>
         <Button size="xs" variant="default" onClick={back}>
           {t('Back')}

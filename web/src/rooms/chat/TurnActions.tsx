@@ -42,11 +42,11 @@ export function TurnActions({ turn, deeds }: { turn: Turn; deeds: TurnDeeds | un
               <IconPencil size={15} />
             </ActionIcon>
           </Tooltip>
-          <Tooltip label={t('Ask the same again')}>
+          <Tooltip label={t('Regenerate the answer')}>
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label={t('Ask the same again')}
+              aria-label={t('Regenerate the answer')}
               disabled={refusal !== undefined || !turn.isOver}
               onClick={() => deeds.again(turn)}
             >

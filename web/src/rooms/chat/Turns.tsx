@@ -37,7 +37,7 @@ export function Turns({ turns, queued, step, children }: TurnsProps) {
             {content}
           </div>
           <SentFiles files={attached} />
-          <div className={css.foot}>{t('Waits for its turn')}</div>
+          <div className={css.foot}>{t('Waits in the queue')}</div>
         </div>
       ))}
     </>

@@ -61,10 +61,10 @@ export default function Cluster() {
       ) : null}
       {data?.nodes.every(({ leaseUntil }) => !leaseUntil) ? (
         <Card>
-          <Empty icon={IconServer2} title={t('This server is alone')}>
+          <Empty icon={IconServer2} title={t('This server is not part of a cluster')}>
             <p>
               <Said
-                of="Servers with the same {code} in {code2} share their runs, and take over those of one that is gone."
+                of="Servers with the same {code} in {code2} share their runs, and take over the runs of a server that has stopped."
                 code={<code>[cluster]</code>}
                 code2={<code>consort.toml</code>}
               />
@@ -87,7 +87,7 @@ function Row({ node: { name, address, version, leaseUntil, draining, runs } }: {
       <td data-name={t('Now')}>
         <span>
           <span className={css.chip} data-tone={draining ? 'warn' : 'good'}>
-            {draining ? t('draining') : t('at work')}
+            {draining ? t('draining') : t('active')}
           </span>{' '}
           {leaseUntil ? <Said of="its lease ends in {time}" time={<Countdown to={leaseUntil} />} /> : null}
         </span>

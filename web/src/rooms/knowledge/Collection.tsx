@@ -78,7 +78,9 @@ function Search({ name }: { name: string }) {
         />
       </div>
       {error ? <ProblemNote what={t('The collection could not be searched')} error={error} /> : null}
-      {query && data?.results.length === 0 ? <p className={css.none}>{t('No passage has these words.')}</p> : null}
+      {query && data?.results.length === 0 ? (
+        <p className={css.none}>{t('No passage was found with these words.')}</p>
+      ) : null}
       {query && data && data.results.length > 0 ? (
         <ul className={css.list} aria-label={t('Passages')}>
           {data.results.map(({ documentId, title, snippet }, at) => (

@@ -61,7 +61,7 @@ export default function Documents() {
 function NewCollection() {
   const [name, setName] = useState('');
   const make = useAction(
-    t('Making the collection'),
+    t('Creating the collection'),
     () => post('/api/collections', { name: name.trim() }),
     () => setName(''),
   );
@@ -73,12 +73,12 @@ function NewCollection() {
     <form className={css.tools} onSubmit={submit}>
       <TextInput
         label={t('New collection')}
-        placeholder={t('Its name')}
+        placeholder={t('Name of the collection')}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
       />
       <ActButton needs="run" type="submit" loading={make.isPending} disabled={!name.trim()}>
-        {t('Make it')}
+        {t('Create')}
       </ActButton>
     </form>
   );

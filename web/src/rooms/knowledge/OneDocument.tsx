@@ -35,7 +35,7 @@ export function OneDocument({ collection, id }: { collection: string; id: string
       title={data?.title ?? t('Document')}
       actions={
         <>
-          <Back to={collectionAddress(collection)}>{collection}</Back>
+          <Back to={collectionAddress(collection)}>{t('Back to {name}', { name: collection })}</Back>
           {data ? <Actions collection={collection} document={data} /> : null}
         </>
       }

@@ -74,7 +74,7 @@ function OneScope({ scope }: { scope: string }) {
       title={scope}
       actions={
         <>
-          <Back to="/memory">{t('All of the memory')}</Back>
+          <Back to="/memory">{t('The whole memory')}</Back>
           <ActButton needs="run" size="xs" variant="subtle" color="red" onClick={() => setDeleting(true)}>
             {t('Forget everything here')}
           </ActButton>
@@ -106,7 +106,7 @@ function OneScope({ scope }: { scope: string }) {
       </Card>
       <ConfirmDelete
         what={t('what is remembered under {scope}', { scope })}
-        means={t('Later runs will not recall any of it.')}
+        means={t('Later runs will not remember any of it.')}
         opened={deleting}
         close={() => setDeleting(false)}
         confirm={() => forgetAll.mutate()}

@@ -35,7 +35,7 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
             <Load load={ensemble.load} />
           ) : ensemble.goneAt ? (
             <>
-              <Said of="went away {ago}" ago={<Ago at={ensemble.goneAt} />} />
+              <Said of="disconnected {ago}" ago={<Ago at={ensemble.goneAt} />} />
             </>
           ) : (
             (ensemble.error ?? '')
@@ -43,12 +43,14 @@ export function EnsembleNode({ data: { ensemble, isDim, isChosen, choose } }: No
         </span>
         <span className={shared.last}>
           {' '}
-          <span>{ensemble.presence === 'unreached' ? t('nothing known of it') : sharedText(tools, tasks)}</span>{' '}
+          <span>
+            {ensemble.presence === 'unreached' ? t('nothing is known about it') : sharedText(tools, tasks)}
+          </span>{' '}
           {ensemble.presence === 'here' && ensemble.realm ? (
             <span>{t('realm {realm}', { realm: ensemble.realm })}</span>
           ) : null}
           {ensemble.since ? (
-            <span title={t('Since when it is linked')}>
+            <span title={t('The time since it was linked')}>
               <Duration from={ensemble.since} />
             </span>
           ) : null}

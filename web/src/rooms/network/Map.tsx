@@ -74,11 +74,7 @@ export default function Map({ all, chosen, tag, choose }: MapProps) {
 
 /** The arrow to an ensemble, from the side that dialled; a link that is gone is dashed. */
 function edgeOf(ensemble: Ensemble): Edge {
-  const color = isAway(ensemble)
-    ? 'var(--line-strong)'
-    : ensemble.presence === 'available'
-      ? 'var(--good)'
-      : 'var(--warn)';
+  const color = isAway(ensemble) ? 'var(--link)' : ensemble.presence === 'available' ? 'var(--good)' : 'var(--warn)';
   const marker = { type: MarkerType.ArrowClosed, color, width: 16, height: 16 };
   return {
     id: ensemble.name,

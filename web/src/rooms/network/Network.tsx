@@ -70,5 +70,5 @@ function summary(all: Ensemble[]): string {
   const linked = others.filter((each) => !isAway(each)).length;
   const away = others.length - linked;
   const first = plural(linked, '{n} ensemble linked', '{n} ensembles linked');
-  return away > 0 ? t('{linked}, {away} away', { linked: first, away }) : first;
+  return away > 0 ? t('{linked}, {away} not connected', { linked: first, away }) : first;
 }

@@ -21,7 +21,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         <span className={`${shared.tone} ${css.pill}`} data-tone={PRESENCES[presence].tone}>
           {PRESENCES[presence].word}
         </span>
-        <CloseButton aria-label={t('Close the ensemble')} onClick={close} />
+        <CloseButton aria-label={t('Close the panel')} onClick={close} />
       </div>
       <dl className={panel.facts}>
         {ensemble.alias ? (
@@ -50,7 +50,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         ) : null}
         {ensemble.goneAt ? (
           <>
-            <dt>{t('Went away')}</dt>
+            <dt>{t('Disconnected')}</dt>
             <dd>
               <Said of="{ago}, at {time}" ago={<Ago at={ensemble.goneAt} />} time={clock(ensemble.goneAt)} />
             </dd>
@@ -58,7 +58,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         ) : null}
         {ensemble.error ? (
           <>
-            <dt>{t('Why no link')}</dt>
+            <dt>{t('Why it is not linked')}</dt>
             <dd>{ensemble.error}</dd>
           </>
         ) : null}
@@ -71,7 +71,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
       </dl>
       {ensemble.requests.length > 0 ? (
         <section className={panel.section}>
-          <h3>{t('At work for this ensemble')}</h3>
+          <h3>{t('Working for this ensemble')}</h3>
           {ensemble.requests.map((request) => (
             <p key={request.requestId} className={css.request}>
               <code>{request.capability}</code> {progressText(request)}
@@ -82,7 +82,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
       <section className={panel.section}>
         <h3>{isAway(ensemble) ? t('What it shared') : t('What it shares')}</h3>
         {capabilities.length === 0 ? (
-          <p className={css.quiet}>{isAway(ensemble) ? t('Nothing that is known.') : t('Nothing.')}</p>
+          <p className={css.quiet}>{isAway(ensemble) ? t('Nothing is known.') : t('Nothing.')}</p>
         ) : null}
         {capabilities.map((capability) => (
           <CapabilityCard key={capability.name} ensemble={ensemble} capability={capability} />
@@ -128,7 +128,7 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
         <h3>{tag === null ? t('Can be used from here') : t('Can be used from here, tagged {tag}', { tag })}</h3>
         {found.length === 0 ? (
           <p className={css.quiet}>
-            {tag === null ? t('Nobody shares anything just now.') : t('Nothing with this tag.')}
+            {tag === null ? t('Nobody shares anything at the moment.') : t('Nothing with this tag.')}
           </p>
         ) : null}
         {found.map(({ ensemble, capability }) => (
@@ -137,7 +137,7 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
       </section>
       {gone.length > 0 ? (
         <section className={panel.section}>
-          <h3>{t('Went away')}</h3>
+          <h3>{t('Disconnected')}</h3>
           {gone.map(({ name, goneAt, capabilities }) => (
             <button key={name} type="button" className={css.gone} onClick={() => choose(nodeId(name))}>
               <strong>{name}</strong>

@@ -15,7 +15,7 @@ export const PRESENCES: Record<Presence, { word: string; tone: string }> = {
 export function Load({ load: { share, max } }: { load: NonNullable<Ensemble['load']> }) {
   const taken = Math.round(share * max);
   const text =
-    max > 0 ? t('{taken} of {max} at work', { taken, max }) : t('{value} % busy', { value: Math.round(100 * share) });
+    max > 0 ? t('{taken} of {max} in use', { taken, max }) : t('{value} % busy', { value: Math.round(100 * share) });
   return (
     <span className={css.load}>
       <span className={css.bar} aria-hidden>

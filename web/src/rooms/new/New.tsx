@@ -18,7 +18,7 @@ export default function New() {
   const { data, error } = useCapabilities();
   return (
     <Page title={t('New run')}>
-      {error ? <ProblemNote what={t('What can be run could not be read')} error={error} /> : null}
+      {error ? <ProblemNote what={t('The ensemble could not be read')} error={error} /> : null}
       {data ? <Composer capabilities={data} /> : error ? null : <Skeleton height={320} radius={10} />}
     </Page>
   );
@@ -37,7 +37,7 @@ function Composer({ capabilities }: { capabilities: Capabilities }) {
             onChange={(source) => change({ source: source as Draft['source'] })}
             data={[
               { value: 'ensemble', label: t('The configured ensemble') },
-              { value: 'own', label: t('Tasks of my own') },
+              { value: 'own', label: t('My own tasks') },
             ]}
           />
         ) : null}

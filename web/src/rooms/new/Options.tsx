@@ -8,7 +8,7 @@ const ANY = { value: '', label: t('As configured') };
 const WORKFLOWS = [
   ANY,
   { value: 'SEQUENTIAL', label: t('One after another') },
-  { value: 'PARALLEL', label: t('As soon as they can') },
+  { value: 'PARALLEL', label: t('As soon as they are ready') },
   { value: 'HIERARCHICAL', label: t('Handed out by a manager') },
 ];
 const POLICIES = [

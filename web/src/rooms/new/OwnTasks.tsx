@@ -129,7 +129,7 @@ function TaskCard({ task, position, isNew, tasks, capabilities, set, remove }: T
       <Accordion variant="separated" chevronPosition="left" styles={{ label: { padding: '9px 0', fontSize: 13.5 } }}>
         <Accordion.Item value="agent">
           <Accordion.Control>
-            {t('Agent')} <span className={css.hint}>{task.role || t('derived from what there is to do')}</span>
+            {t('Agent')} <span className={css.hint}>{task.role || t('derived from the task')}</span>
           </Accordion.Control>
           <Accordion.Panel>
             <AgentFields agent={task} error={isNobody(task) ? t('An agent needs a role') : undefined} set={set} />

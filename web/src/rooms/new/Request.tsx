@@ -58,21 +58,24 @@ export function Request({ request, started, clear }: RequestProps) {
         >
           {t('Check it')}
         </Button>
+      </div>
+      {error ? <ProblemNote what={t('The server would refuse this')} error={error} /> : null}
+      {rehearse.data && !error ? <Plan plan={rehearse.data} /> : null}
+      <div className={css.requestHead}>
+        <h2>{t('The request')}</h2>
         <CopyButton
           value={`curl -X POST ${location.origin}/api/runs -H 'content-type: application/json' -d '${json.replaceAll("'", "'\\''")}'`}
         >
           {({ copied, copy }) => (
-            <Button variant="subtle" onClick={copy}>
+            <Button variant="subtle" size="compact-sm" onClick={copy}>
               {copied ? t('Copied') : t('Copy as curl')}
             </Button>
           )}
         </CopyButton>
-        <Button variant="subtle" color="gray" onClick={clear}>
+        <Button variant="subtle" size="compact-sm" color="gray" onClick={clear}>
           {t('Start over')}
         </Button>
       </div>
-      {error ? <ProblemNote what={t('The server would refuse this')} error={error} /> : null}
-      {rehearse.data && !error ? <Plan plan={rehearse.data} /> : null}
       <pre className={css.json} tabIndex={0} aria-label={t('The request as JSON')}>
         {json}
       </pre>

@@ -33,8 +33,7 @@ export function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[]
         tone={running.length > 0 ? 'running' : undefined}
         value={running.length}
       >
-        {[now, ...(paused > 0 ? [t('{paused} paused', { paused })] : [])].filter(Boolean).join(', ') ||
-          t('nothing just now')}
+        {[now, ...(paused > 0 ? [t('{paused} paused', { paused })] : [])].filter(Boolean).join(', ') || t('nothing')}
       </Figure>
       <Figure
         to={reviews === 0 && approvals[0] ? `/chat/${approvals[0].thread_id}` : '/reviews'}

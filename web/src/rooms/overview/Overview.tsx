@@ -47,13 +47,13 @@ export default function Overview() {
                 areTurnsCut={chats ? chats.total > chats.turns.length : false}
               />
               <Listed
-                title={t('At work')}
+                title={t('Running now')}
                 all="/runs?status=RUNNING"
                 runs={active}
-                quiet={t('Nothing runs just now.')}
+                quiet={t('Nothing is running.')}
               />
               <Listed
-                title={t('Failed lately')}
+                title={t('Recent failures')}
                 all="/runs?status=FAILED"
                 runs={failed}
                 quiet={t('No run has failed.')}
@@ -75,7 +75,7 @@ function Welcome() {
       <Empty icon={IconActivity} title={t('Nothing has happened here yet')}>
         <p>
           {t('Start a run and watch it work, or just ask something.')}{' '}
-          {t('What runs, what waits for you and what it costs shows here.')}
+          {t('This page then shows what is running, what waits for you, and what it costs.')}
         </p>
         <div className={css.begin}>
           <ActLink needs="run" to="/runs/new" size="xs">

@@ -33,9 +33,9 @@ export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps
     ...(areTurnsCut ? [t('the newest {count} turns of chats', { count: COUNTED_MAX })] : []),
   ];
   return (
-    <section className={css.section} aria-label={t('Used over time')}>
+    <section className={css.section} aria-label={t('Usage over time')}>
       <header>
-        <h2>{t('Used over time')}</h2>
+        <h2>{t('Usage over time')}</h2>
         <ul className={css.legend}>
           <li>{t('Runs')}</li>
           <li data-chats>{t('Your chats')}</li>
@@ -44,7 +44,7 @@ export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps
         <SegmentedControl
           size="xs"
           ml="auto"
-          aria-label={t('Span of time')}
+          aria-label={t('Time range')}
           data={RANGES.map(({ value, label }) => ({ value, label }))}
           value={range.value}
           onChange={(value) => change({ range: value })}
@@ -62,7 +62,7 @@ export function Spending({ runs, areRunsCut, turns, areTurnsCut }: SpendingProps
           title={t('Cost')}
           total={totalText(data, 'cost', money)}
           none={
-            data.every(({ cost }) => cost.runs + cost.chats === 0) && t('No model with a price was asked in this time')
+            data.every(({ cost }) => cost.runs + cost.chats === 0) && t('No model with a price was used in this time')
           }
         >
           <Bars data={data} field="cost" range={range} />

@@ -11,8 +11,8 @@ export function Earlier({ review }: { review: Review }) {
   const last = earlier.at(-1);
   if (!last) return null;
   return (
-    <section className={css.earlier} aria-label={t('Before this')}>
-      <h3>{t('Before this')}</h3>
+    <section className={css.earlier} aria-label={t('Earlier decisions')}>
+      <h3>{t('Earlier decisions')}</h3>
       {earlier.map(({ reviewId, decision, by, feedback }) => (
         <p key={reviewId}>
           {decision && by ? decisionText(decision, by) : t('Reviewed')}

@@ -39,22 +39,32 @@ export function OneReview({ review, decided, writing }: OneReviewProps) {
 
 const TIMINGS: Record<Review['timing'], string> = {
   BEFORE_EXECUTION: t('May it start?'),
-  DURING_EXECUTION: t('It asks'),
-  AFTER_EXECUTION: t('Is this its output?'),
+  DURING_EXECUTION: t('A question'),
+  AFTER_EXECUTION: t('Is this output good?'),
 };
+
+/** In a dialog the name has the focus at first, rather than a button; a question takes it for its field. */
+function focusInDialog(name: HTMLElement | null): void {
+  if (name?.closest('[role="dialog"]')) name.focus();
+}
 
 function Head({ review }: { review: Review }) {
   const now = useNow();
   const { expiresAt, onTimeout } = review;
   return (
     <header className={css.head}>
-      <h2>{review.taskName ?? t('A task')}</h2>
+      <h2
+        tabIndex={-1}
+        {...(review.timing === 'DURING_EXECUTION' ? {} : { ref: focusInDialog, 'data-autofocus': true })}
+      >
+        {review.taskName ?? t('A task')}
+      </h2>
       <span>{TIMINGS[review.timing]}</span>
       {expiresAt && onTimeout ? (
         <span
           className={css.deadline}
           data-soon={Date.parse(expiresAt) - now < SOON_MS || undefined}
-          title={t('Without a decision {what}', { what: timeoutText(onTimeout) })}
+          title={t('Without a decision, {what}', { what: timeoutText(onTimeout) })}
         >
           <IconClock size={15} aria-hidden />
           <span>

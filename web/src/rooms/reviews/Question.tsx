@@ -63,7 +63,7 @@ export function Question({ review, send, writing }: DecidingProps) {
             disabled={!isSettled}
             onClick={() => send({ decision: 'CONTINUE' })}
           >
-            {t('Just go on')}
+            {t('Continue without an answer')}
           </ActButton>
           <ActButton needs="review" variant="subtle" color="red" disabled={!isSettled} onClick={() => setEnding(true)}>
             {t('End the run here')}

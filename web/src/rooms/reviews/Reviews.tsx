@@ -109,7 +109,7 @@ export default function Reviews() {
 }
 
 const WORDS: Record<Review['timing'], string> = {
-  BEFORE_EXECUTION: t('Gate'),
+  BEFORE_EXECUTION: t('Before the start'),
   DURING_EXECUTION: t('Question'),
   AFTER_EXECUTION: t('Review'),
 };
@@ -154,7 +154,7 @@ export function NoReview({ isGone }: { isGone: boolean }) {
       <p>
         <Said
           of="Somebody decided it, or its time ran out. {link}"
-          link={<Link to="/reviews">{t('What else waits')}</Link>}
+          link={<Link to="/reviews">{t('What else is waiting')}</Link>}
         />
       </p>
     </Empty>

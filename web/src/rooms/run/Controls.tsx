@@ -31,9 +31,9 @@ const MODES: { mode: CancelMode; title: string; means: string }[] = [
   {
     mode: 'after_iteration',
     title: t('After the model calls under way'),
-    means: t('Their answers are kept, no more tools run'),
+    means: t('Their answers are kept; no more tools are called'),
   },
-  { mode: 'now', title: t('At once'), means: t('Answers are broken off and tools are stopped') },
+  { mode: 'now', title: t('At once'), means: t('Answers are cut off and tools are stopped') },
 ];
 
 /** The actions on a run. */
@@ -124,7 +124,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
           ) : null}
           <Menu.Item component={Link} to={compareWith(detail)} leftSection={<IconArrowsDiff size={15} />}>
             {detail.retryOf || detail.forkedFrom
-              ? t('Compare with the run it was made of')
+              ? t('Compare with the run it came from')
               : t('Compare with another run')}
           </Menu.Item>
           <Menu.Item leftSection={<IconDownload size={15} />} onClick={() => trace.mutate()}>

@@ -54,7 +54,7 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
             onChange={(event) => setContent(event.currentTarget.value)}
           />
           <Select
-            label={t('Who')}
+            label={t('To')}
             data={[{ value: EVERYBODY, label: t('Every task') }, ...targets]}
             value={target}
             allowDeselect={false}

@@ -46,7 +46,7 @@ export function Header({ run, detail, isReplayed }: { run: RunState; detail: Run
             </span>
           ))}
         </div>
-        {isReplayed ? <span className={css.stale}>{t('As it was')}</span> : null}
+        {isReplayed ? <span className={css.stale}>{t('Replay')}</span> : null}
         {isReplayed || isForPeers(run.runId) ? null : <Controls run={run} detail={detail} />}
       </div>
       <NowLine run={run} detail={detail} isReplayed={isReplayed} />

@@ -148,7 +148,7 @@ function AtTheEnd({ run, detail }: { run: RunState; detail: RunDetail }) {
     <>
       {hasOutput ? (
         <Button component={Link} to={`/runs/${run.runId}/outputs`} size="compact-sm" variant="light">
-          {run.status === 'COMPLETED' ? t('Read the answer') : t('Read what there is')}
+          {run.status === 'COMPLETED' ? t('Read the answer') : t('Read the outputs so far')}
         </Button>
       ) : null}
       {failed ? (

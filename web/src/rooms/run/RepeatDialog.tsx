@@ -103,7 +103,7 @@ function TaskChange({ detail, overrides, change }: TaskChangeProps) {
         description={
           changed.length > 0
             ? t('Changed: {names}', { names: changed.join(', ') })
-            : t('One that the new run has yet to begin')
+            : t('A task that the new run has not begun')
         }
         placeholder={t('None')}
         clearable

@@ -43,13 +43,13 @@ export function ReplayBar({ replay, at, total, go, close }: ReplayBarProps) {
   };
   return (
     <section className={css.replay} aria-label={t('Replay')}>
-      <ActionIcon variant="default" aria-label={t('Event before')} disabled={seq <= 0} onClick={() => go(seq - 1)}>
+      <ActionIcon variant="default" aria-label={t('Previous event')} disabled={seq <= 0} onClick={() => go(seq - 1)}>
         <IconPlayerTrackPrev size={15} />
       </ActionIcon>
       <ActionIcon variant="default" aria-label={isMoving ? t('Stop playing') : t('Play')} onClick={play}>
         {isMoving ? <IconPlayerPause size={15} /> : <IconPlayerPlay size={15} />}
       </ActionIcon>
-      <ActionIcon variant="default" aria-label={t('Event after')} disabled={seq >= last} onClick={() => go(seq + 1)}>
+      <ActionIcon variant="default" aria-label={t('Next event')} disabled={seq >= last} onClick={() => go(seq + 1)}>
         <IconPlayerTrackNext size={15} />
       </ActionIcon>
       <input

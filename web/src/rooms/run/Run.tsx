@@ -88,8 +88,8 @@ function Tabs({ run, replaying }: { run: RunState; replaying: Replaying }) {
     return params.toString();
   };
   return (
-    <nav className={css.head} aria-label={t('Views of the run')} style={{ paddingTop: 0 }}>
-      <div className={css.tabs}>
+    <div className={`${css.head} ${css.views}`}>
+      <nav className={css.tabs} aria-label={t('Views of the run')}>
         {Object.entries(TABS).map(([path, { name }]) => (
           <NavLink
             key={path}
@@ -100,19 +100,19 @@ function Tabs({ run, replaying }: { run: RunState; replaying: Replaying }) {
             {counts[path] === undefined ? null : <small>{count(counts[path])}</small>}
           </NavLink>
         ))}
-        {replaying.at === undefined ? (
-          <Button
-            className={css.replayButton ?? ''}
-            size="compact-sm"
-            variant="subtle"
-            leftSection={<IconHistory size={15} />}
-            onClick={() => replaying.go(0)}
-          >
-            {t('Replay')}
-          </Button>
-        ) : null}
-      </div>
-    </nav>
+      </nav>
+      {replaying.at === undefined ? (
+        <Button
+          className={css.replayButton ?? ''}
+          size="compact-sm"
+          variant="subtle"
+          leftSection={<IconHistory size={15} />}
+          onClick={() => replaying.go(0)}
+        >
+          {t('Replay')}
+        </Button>
+      ) : null}
+    </div>
   );
 }
 

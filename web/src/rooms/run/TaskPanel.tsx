@@ -34,7 +34,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
       <div className={panel.head}>
         <h2>{task.name}</h2>
         <StatusPill status={task.status} />
-        <CloseButton aria-label={t('Close the task')} onClick={close} />
+        <CloseButton aria-label={t('Close the panel')} onClick={close} />
       </div>
       <Group gap={6}>
         <Button

@@ -84,7 +84,7 @@ export function Bulk({ selected, clear }: { selected: RunRow[]; clear: () => voi
         </Button>
       ) : null}
       <Button size="xs" variant="subtle" onClick={clear}>
-        {t('Select none')}
+        {t('Clear the selection')}
       </Button>
       {deed ? <Confirm deed={deed} selected={selected} close={() => setDeed(undefined)} done={clear} /> : null}
     </div>
@@ -116,7 +116,7 @@ function Confirm({ deed, selected, close, done }: ConfirmProps) {
       if (failures.length > 0)
         notifications.show({
           color: 'red',
-          title: t('{failed} of {all} did not work', { failed: failures.length, all: runs.length }),
+          title: t('{failed} of {all} failed', { failed: failures.length, all: runs.length }),
           message: failures.slice(0, 5).join('\n'),
           autoClose: 12_000,
         });

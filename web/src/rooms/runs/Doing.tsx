@@ -1,4 +1,5 @@
 import type { RunRow, WaitingFor } from '../../api/types';
+import { useOpenReviews } from '../../review/useHeld';
 import { errorText } from '../../run/words';
 import { Duration } from '../../ui/Time';
 import css from './Runs.module.css';
@@ -15,15 +16,17 @@ const WAITS: Record<WaitingFor, string> = {
   storage: t('waits for room on the disk'),
 };
 
-/** What a run in the list does, what it waits for and since when, or why it failed. */
+/** What a run in the list does, what it waits for and since when, why it failed, or what came out. */
 export function Doing({ run }: { run: RunRow }) {
+  const asks = useAsks(run);
   if (run.error)
     return (
       <span className={css.bad} title={run.error}>
         {errorText(run.error)}
       </span>
     );
-  if (run.durationMs !== null) return null;
+  if (run.durationMs !== null)
+    return run.outputPreview ? <span title={run.outputPreview}>{run.outputPreview}</span> : null;
   const position =
     run.queuePosition === undefined
       ? ''
@@ -32,7 +35,7 @@ export function Doing({ run }: { run: RunRow }) {
         : t(', {queuePosition} ahead', { queuePosition: run.queuePosition });
   const wait = run.waitingFor ? (
     <span className={css.warn}>
-      {`${WAITS[run.waitingFor]}${position}`}
+      {asks ? t('waits for an answer') : `${WAITS[run.waitingFor]}${position}`}
       {run.waitingSince ? (
         <>
           , <Duration from={run.waitingSince} />
@@ -47,4 +50,11 @@ export function Doing({ run }: { run: RunRow }) {
       {run.currentTask?.name}
     </>
   );
+}
+
+/** Whether a run waits for the answer to a question, which is an open review of another kind. */
+function useAsks({ runId, waitingFor }: RunRow): boolean {
+  const { reviews } = useOpenReviews();
+  if (waitingFor !== 'review') return false;
+  return reviews?.some((review) => review.runId === runId && review.timing === 'DURING_EXECUTION') ?? false;
 }

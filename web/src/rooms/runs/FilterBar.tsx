@@ -52,7 +52,7 @@ export function FilterBar({ filters, change, counted }: FilterBarProps) {
         onChange={(event) => change({ text: event.currentTarget.value })}
       />
       <Select
-        aria-label={t('Whose work')}
+        aria-label={t('Kind of runs')}
         size="xs"
         w={132}
         data={KINDS}

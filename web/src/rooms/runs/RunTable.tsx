@@ -44,7 +44,7 @@ export function RunTable({ runs, selection }: RunTableProps) {
           </th>
           <th scope="col">{t('Run')}</th>
           <th scope="col">{t('Tasks')}</th>
-          <th scope="col">{t('Now')}</th>
+          <th scope="col">{t('Now or output')}</th>
           <th scope="col" className={css.number}>
             {t('Duration')}
           </th>
@@ -85,7 +85,6 @@ function Row({ run, selection }: { run: RunRow; selection: Selection | undefined
         <div className={css.about}>
           <span>{run.ensemble || t('Composed')}</span>
           <span className={css.id}>{shortId(run.runId)}</span>
-          {run.outputPreview ? <span className={css.preview}>{run.outputPreview}</span> : null}
         </div>
         <Tags tags={run.tags} />
       </td>

@@ -114,9 +114,9 @@ function useListed(filters: Filters): Listed {
 function GoOn({ goOn, isGoingOn }: { goOn: () => void; isGoingOn: boolean }) {
   return (
     <div className={css.pages}>
-      <span>{t('There are older runs that were not looked at.')}</span>
+      <span>{t('Older runs have not been searched.')}</span>
       <Button variant="default" size="xs" loading={isGoingOn} onClick={goOn}>
-        {t('Look at more')}
+        {t('Search more')}
       </Button>
     </div>
   );

@@ -56,7 +56,7 @@ export function Views({ filters }: { filters: Filters }) {
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label={t('Forget the view {name}', { name: view.name })}
+              aria-label={t('Delete the view {name}', { name: view.name })}
               onClick={() => setViews(views.filter((other) => other !== view))}
             >
               <IconX size={14} />

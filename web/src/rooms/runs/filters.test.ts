@@ -38,7 +38,8 @@ describe('the filters of the list', () => {
   });
 
   it('ask the server for all that is left where the choice is made here', () => {
-    expect(toQuery({ ...NO_FILTERS, status: 'WAITING', page: 2 })).toBe('status=RUNNING&limit=500');
+    expect(toQuery({ ...NO_FILTERS, status: 'WAITING', page: 2 })).toBe('status=RUNNING&waiting=review&limit=500');
+    expect(toQuery({ ...NO_FILTERS, status: 'PAUSED' })).toBe('status=RUNNING&paused=true&limit=500');
     expect(toQuery({ ...NO_FILTERS, sort: 'cost' })).toBe('limit=500');
     expect(toQuery({ ...NO_FILTERS, model: 'swift', cost: '0.5' })).toBe('model=swift&minCost=0.5&limit=500');
     expect(isFiltered({ ...NO_FILTERS, sort: 'cost', page: 4 })).toBe(false);

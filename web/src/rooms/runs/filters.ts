@@ -92,6 +92,8 @@ export function toQuery(filters: Filters): string {
   };
   set('kind', kind);
   set('status', OWN_STATUSES.has(status) ? 'RUNNING' : status);
+  set('waiting', status === 'WAITING' ? 'review' : undefined);
+  set('paused', status === 'PAUSED' ? 'true' : undefined);
   for (const tag of tags) params.append('tag', tag);
   set('q', text.trim());
   set('model', model);

@@ -62,7 +62,7 @@ export function Row({ schedule }: { schedule: Schedule }) {
       <Next times={next} isPaused={paused} name={name} />
       <div className={css.last}>
         <h3>{t('Last')}</h3>
-        {last ? <Outcome last={last} /> : <p className={css.soft}>{t('It was not due yet')}</p>}
+        {last ? <Outcome last={last} /> : <p className={css.soft}>{t('Not due yet')}</p>}
       </div>
       <Actions schedule={schedule} />
     </li>
@@ -88,10 +88,10 @@ function Next({ times, isPaused, name }: { times: readonly string[]; isPaused: b
 }
 
 const OUTCOMES: Record<Last['status'], { text: string; tone: string }> = {
-  started: { text: t('began a run'), tone: 'good' },
-  skipped: { text: t('skipped: the run before was still active'), tone: 'warn' },
-  missed: { text: t('missed: no server was there'), tone: 'warn' },
-  failed: { text: t('no run could begin'), tone: 'bad' },
+  started: { text: t('started a run'), tone: 'good' },
+  skipped: { text: t('skipped: the previous run was still active'), tone: 'warn' },
+  missed: { text: t('missed: no server was running'), tone: 'warn' },
+  failed: { text: t('no run could start'), tone: 'bad' },
 };
 
 function Outcome({ last: { at, runId, status, error } }: { last: Last }) {
@@ -189,7 +189,7 @@ function Actions({ schedule }: { schedule: Schedule }) {
       {shown === 'change' ? <ScheduleDialog schedule={schedule} close={() => setShown(undefined)} /> : null}
       <ConfirmDelete
         what={name}
-        means={t('Nothing begins by it any more; its runs stay.')}
+        means={t('It starts no more runs. Its earlier runs stay.')}
         opened={shown === 'delete'}
         close={() => setShown(undefined)}
         confirm={() => erase.mutate()}

@@ -12,18 +12,18 @@ export function Rules({ draft, set }: PartProps) {
         <Accordion.Panel>
           <Stack>
             <Select
-              label={t('Due while the run before is active')}
+              label={t('Due while the previous run is active')}
               data={[
                 { value: 'skip', label: t('Skip it') },
-                { value: 'queue', label: t('Let one wait') },
-                { value: 'cancel_previous', label: t('Cancel the run before') },
+                { value: 'queue', label: t('Queue one run') },
+                { value: 'cancel_previous', label: t('Cancel the previous run') },
               ]}
               value={draft.overlap}
               allowDeselect={false}
               onChange={(overlap) => set({ overlap: (overlap ?? 'skip') as Draft['overlap'] })}
             />
             <Select
-              label={t('Missed while no server was there')}
+              label={t('Missed while no server was running')}
               data={[
                 { value: 'none', label: t('Run none of them') },
                 { value: 'one', label: t('Run the last one') },

@@ -66,7 +66,7 @@ export function ScheduleDialog({ schedule, close }: ScheduleDialogProps) {
           {save.error ? <ProblemNote what={t('The schedule was not saved')} error={save.error} /> : null}
           <Group justify="flex-end">
             <ActButton needs="run" type="submit" loading={save.isPending} disabled={!isWhole}>
-              {schedule ? t('Save') : t('Make the schedule')}
+              {schedule ? t('Save') : t('Create the schedule')}
             </ActButton>
           </Group>
         </Stack>

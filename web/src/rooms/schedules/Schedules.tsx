@@ -48,7 +48,7 @@ export default function Schedules() {
           <Empty icon={IconCalendarTime} title={t('Nothing is scheduled')}>
             <p>
               <Said
-                of="A schedule begins a run whenever it is due. Make one here, or write {code} in {code2}."
+                of="A schedule starts a run whenever it is due. Create one here, or add {code} to {code2}."
                 code={<code>[[schedule]]</code>}
                 code2={<code>consort.toml</code>}
               />

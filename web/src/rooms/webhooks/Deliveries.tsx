@@ -67,7 +67,7 @@ export function Deliveries({ webhook }: { webhook: string }) {
       </header>
       {error ? <ProblemNote what={t('The deliveries could not be listed')} error={error} /> : null}
       {data?.total === 0 ? (
-        <Empty icon={IconSend} title={state === ALL ? t('Nothing was sent yet') : t('None in this state')} />
+        <Empty icon={IconSend} title={state === ALL ? t('Nothing has been sent yet') : t('None in this state')} />
       ) : (
         <ul className={css.list} aria-label={t('Deliveries')}>
           {data?.deliveries.map((delivery) => (
@@ -122,7 +122,7 @@ function Row({ delivery: { id, event, runId, status, attempts, nextAt } }: { del
         )}
         {nextAt ? (
           <span className={css.soft}>
-            <Said of="tried again {time}" time={<Until at={nextAt} />} />
+            <Said of="next try {time}" time={<Until at={nextAt} />} />
           </span>
         ) : null}
       </span>

@@ -49,7 +49,7 @@ export default function Webhooks() {
           <Empty icon={IconWebhook} title={t('No webhooks are configured')}>
             <p>
               <Said
-                of="A webhook tells another program of runs that end and of questions to people. Write {code} in {code2}."
+                of="A webhook tells another program about runs that end and decisions that people are asked for. Add {code} to {code2}."
                 code={<code>[[webhook]]</code>}
                 code2={<code>consort.toml</code>}
               />
@@ -64,7 +64,7 @@ export default function Webhooks() {
               <tr>
                 <th scope="col">{t('Webhook')}</th>
                 <th scope="col">{t('Address')}</th>
-                <th scope="col">{t('Is told of')}</th>
+                <th scope="col">{t('Events')}</th>
                 <th scope="col">{t('Only runs')}</th>
                 <th scope="col" className={catalog.number}>
                   {t('To be sent')}
@@ -104,7 +104,7 @@ function Row({ webhook, isShown }: { webhook: Webhook; isShown: boolean }) {
       <td className={css.address} translate="no">
         {url}
       </td>
-      <td data-name={t('Is told of')}>
+      <td data-name={t('Events')}>
         <span className={css.events} translate="no">
           {events.map((event) => (
             <code key={event}>{event}</code>

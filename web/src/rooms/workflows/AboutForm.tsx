@@ -11,7 +11,7 @@ import { Said } from '../../words/Said';
 
 const WORDS: Record<Workflow, string> = {
   SEQUENTIAL: t('One after another'),
-  PARALLEL: t('As soon as they can'),
+  PARALLEL: t('As soon as they are ready'),
   HIERARCHICAL: t('Handed out by a manager'),
 };
 const ORDERS = Object.entries(WORDS).map(([value, label]) => ({ value, label }));
@@ -84,7 +84,10 @@ export function AboutForm({ store, graph, issues }: { store: EditorStore; graph:
         {t('Choose a task on the canvas to change it.')}{' '}
         {names.length === 0 ? (
           <>
-            <Said of="Write {code} in a task for something every run brings." code={<code>{'{topic}'}</code>} />
+            <Said
+              of="Write {code} in a task for a value that is given with every run."
+              code={<code>{'{topic}'}</code>}
+            />
           </>
         ) : null}
       </p>

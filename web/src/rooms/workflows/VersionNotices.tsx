@@ -54,7 +54,7 @@ export function Conflict({ base, theirs, look, take, keep }: ConflictProps) {
           {t('Look at version {version}', { version: theirs.version })}
         </Button>
         <Button size="xs" variant="default" onClick={take}>
-          {t('Take theirs')}
+          {t('Use theirs')}
         </Button>
         <Button size="xs" onClick={keep}>
           {t('Keep mine, as version {version}', { version: theirs.version + 1 })}

@@ -55,7 +55,7 @@ export function drawnEdges(
   const isLarge = graph.tasks.length > ROUTED_MAX;
   return links(graph).map(({ from, to, kind }) => {
     const flows = states.get(names[graph.tasks.findIndex(({ id }) => id === to)] ?? '') === 'RUNNING';
-    const color = flows ? 'var(--running)' : (COLOURS[kind] ?? 'var(--line-strong)');
+    const color = flows ? 'var(--running)' : (COLOURS[kind] ?? 'var(--link)');
     return {
       id: `${prefix}${from}-${to}-${kind}`,
       type: 'link',

@@ -1,7 +1,7 @@
 // The frame around the pages, and what it says of the server, in German.
 
 export const APP = {
-  ', and it sees those of everybody': ', und sieht die von allen',
+  ', and it may see the runs of everybody': ', und er darf die Läufe von allen sehen',
   'A page, a run, a conversation, an action': 'Eine Seite, ein Lauf, ein Gespräch, eine Aktion',
   'API key': 'API-Schlüssel',
   'Begin a conversation': 'Ein Gespräch beginnen',
@@ -17,7 +17,7 @@ export const APP = {
   '{ensemble} · version {version}': '{ensemble} · Version {version}',
   Found: 'Gefunden',
   'Go to': 'Gehe zu',
-  'Go to anything': 'Überall hin',
+  'Go to anything': 'Suchen und öffnen',
   'is done': 'ist fertig',
   'Its configuration holds only a hash.': 'Die Konfiguration enthält nur einen Hash.',
   'Its own runs': 'Eigene Läufe',
@@ -31,7 +31,7 @@ export const APP = {
   'Not connected: it asks for a key': 'Nicht verbunden: Der Server verlangt einen Schlüssel',
   'Not connected: {message}': 'Nicht verbunden: {message}',
   nothing: 'nichts',
-  'Nothing has these words.': 'Nichts enthält diese Wörter.',
+  'Nothing was found with these words.': 'Nichts wurde mit diesen Wörtern gefunden.',
   'Notify me on the desktop': 'Auf dem Desktop benachrichtigen',
   'Pages of Consort': 'Seiten von Consort',
   'Paste the key you were given.': 'Fügen Sie den Schlüssel ein, den Sie bekommen haben.',
@@ -40,7 +40,7 @@ export const APP = {
   'Runs of {owner}': 'Läufe von {owner}',
   'Signed in': 'Angemeldet',
   'Sign out, in all tabs': 'Abmelden, in allen Tabs',
-  'Skip to the page': 'Zum Inhalt springen',
+  'Skip to the content': 'Zum Inhalt springen',
   'Starting and steering': 'Starten und Steuern',
   'Stop desktop notifications': 'Keine Benachrichtigungen mehr auf dem Desktop',
   'Switch to dark colours': 'Zu dunklen Farben wechseln',
@@ -54,12 +54,12 @@ export const APP = {
   'The server answered with status {status}': 'Der Server antwortete mit Status {status}',
   'The server cannot be reached. Check that consort serve is running; this page reconnects by itself.':
     'Der Server ist nicht erreichbar. Prüfen Sie, ob consort serve läuft; diese Seite verbindet sich von selbst wieder.',
-  'The server cannot be reached. This page shows how things stood {time} ago.':
+  'The server cannot be reached. This page shows the state of {time} ago.':
     'Der Server ist nicht erreichbar. Diese Seite zeigt den Stand von vor {time}.',
   'The server could not be reached when it was opened, or has been replaced by another version since. {value}':
     'Der Server war beim Öffnen nicht erreichbar oder wurde inzwischen durch eine andere Version ersetzt. {value}',
-  'The tabs that are open share it, and it is forgotten when the last of them closes.':
-    'Offene Tabs teilen ihn sich; er ist vergessen, wenn der letzte geschlossen wird.',
+  'All open tabs share it. It is forgotten when the last of them is closed.':
+    'Alle offenen Tabs teilen ihn. Er wird vergessen, wenn der letzte geschlossen wird.',
   This: 'Das',
   'This page could not be shown': 'Diese Seite konnte nicht gezeigt werden',
   'This server asks for a key': 'Dieser Server verlangt einen Schlüssel',
@@ -68,6 +68,6 @@ export const APP = {
   '{what} needs a key with the scope “{scope}”; {name} has {held}.':
     '{what} braucht einen Schlüssel mit dem Recht „{scope}“; {name} hat {held}.',
   'What was found': 'Was gefunden wurde',
-  'Whoever runs the server makes one with {command}, which shows it once.':
+  'The person who runs the server makes one with {command}; it is shown only once.':
     'Wer den Server betreibt, erzeugt einen mit {command}; angezeigt wird er nur einmal.',
 };

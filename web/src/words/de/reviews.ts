@@ -13,7 +13,7 @@ export const REVIEWS = {
   'A task': 'Eine Aufgabe',
   'A task with {code}, or one that asks a person, shows up here by itself.':
     'Eine Aufgabe mit {code} oder eine, die einen Menschen fragt, erscheint hier von selbst.',
-  'Before this': 'Vorher',
+  'Earlier decisions': 'Frühere Entscheidungen',
   'Choose the outputs to approve. Each can be taken back for five seconds.':
     'Wählen Sie die Ausgaben, die Sie freigeben. Jede lässt sich fünf Sekunden lang zurücknehmen.',
   'Decisions not sent yet': 'Noch nicht gesendete Entscheidungen',
@@ -25,12 +25,12 @@ export const REVIEWS = {
   'End the run here?': 'Den Lauf hier beenden?',
   'End the run here? No other task of it starts; what is done stays.':
     'Den Lauf hier beenden? Keine weitere Aufgabe beginnt; was fertig ist, bleibt.',
-  Gate: 'Vorab',
+  'Before the start': 'Vor dem Beginn',
   'is being sent': 'wird gesendet',
-  'Is this its output?': 'Ist das ihre Ausgabe?',
-  'It asks': 'Sie fragt',
+  'Is this output good?': 'Ist diese Ausgabe gut?',
+  'A question': 'Eine Frage',
   'It is the same text as before.': 'Es ist derselbe Text wie vorher.',
-  'Just go on': 'Einfach weitermachen',
+  'Continue without an answer': 'Ohne Antwort weitermachen',
   'May it start?': 'Darf sie beginnen?',
   'next, previous': 'nächste, vorige',
   'no deadline': 'keine Frist',
@@ -61,11 +61,11 @@ export const REVIEWS = {
   '{time}, then {what}': '{time}, dann: {what}',
   '{total} waiting': '{total} warten',
   undo: 'zurücknehmen',
-  'What else waits': 'Was sonst noch wartet',
+  'What else is waiting': 'Was sonst noch wartet',
   'What has changed since': 'Was sich seither geändert hat',
   'What should be different': 'Was anders sein soll',
   '{what}, unless you undo it within {seconds} seconds.':
     '{what}, wenn Sie es nicht innerhalb von {seconds} Sekunden zurücknehmen.',
-  'Without a decision {what}': 'Ohne Entscheidung: {what}',
+  'Without a decision, {what}': 'Ohne Entscheidung: {what}',
   'Your answer': 'Ihre Antwort',
 };

@@ -52,9 +52,8 @@ export const UI = {
   '{value} ms': '{value} ms',
   '{value} s ago': 'vor {value} s',
   '{what} did not work': '{what}: Das hat nicht funktioniert',
-  'By default what the task says': 'Sonst, was die Aufgabe sagt',
+  'Default: the description of the task': 'Sonst die Beschreibung der Aufgabe',
   'What you changed': 'Was Sie geändert haben',
-  'Without one the agent is derived from what there is to do':
-    'Ohne Rolle ergibt sich der Agent aus dem, was zu tun ist',
+  'Without a role, the agent is derived from the task': 'Ohne Rolle ergibt sich der Agent aus der Aufgabe',
   Zoom: 'Zoom',
 };

@@ -206,7 +206,7 @@ export const WORKFLOWS = {
   'Show older': 'Ältere zeigen',
   'Starting the run': 'Den Lauf starten',
   'Stop watching': 'Nicht mehr beobachten',
-  'Take theirs': 'Die andere nehmen',
+  'Use theirs': 'Die andere nehmen',
   'take version {version}': 'Version {version} nehmen',
   "'{task}' cannot read itself": '„{task}“ kann sich nicht selbst lesen',
   '{task} from {task2}': '{task} von {task2}',
@@ -262,7 +262,7 @@ export const WORKFLOWS = {
   'Which tasks are there?': 'Welche Aufgaben gibt es?',
   'Without a name': 'Ohne Namen',
   Workflow: 'Workflow',
-  'Write {code} in a task for something every run brings.':
-    'Schreiben Sie {code} in eine Aufgabe für etwas, das jeder Lauf mitbringt.',
+  'Write {code} in a task for a value that is given with every run.':
+    'Schreiben Sie {code} in eine Aufgabe für einen Wert, der mit jedem Lauf angegeben wird.',
   'wrong: {issues}': 'falsch: {issues}',
 };

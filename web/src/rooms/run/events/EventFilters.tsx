@@ -29,7 +29,7 @@ export function EventFilters({ run, filter, matches }: { run: RunState; filter: 
         size="xs"
         className={css.types}
         aria-label={t('Types')}
-        placeholder={filter.types.length > 0 ? '' : t('Every type')}
+        placeholder={filter.types.length > 0 ? '' : t('All types')}
         searchable
         clearable
         data={TYPES}

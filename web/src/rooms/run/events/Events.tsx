@@ -161,7 +161,7 @@ function Chosen({ detail, seq }: { detail: RunDetail; seq: number }) {
             </Tooltip>
           )}
         </CopyButton>
-        <CloseButton aria-label={t('Close the event')} onClick={() => change({ event: undefined })} />
+        <CloseButton aria-label={t('Close the panel')} onClick={() => change({ event: undefined })} />
       </header>
       {error ? <ProblemNote what={t('The event could not be read')} error={error} /> : null}
       {data && !frame ? <p>{t('There is no event {seq} yet.', { seq })}</p> : null}

@@ -74,7 +74,7 @@ export function SmallMap({ scene }: { scene: Scene }) {
       className={`nopan ${css.small}`}
       style={{ width, height }}
       role="img"
-      aria-label={t('The whole run, small')}
+      aria-label={t('A small map of the run')}
       onPointerDown={look}
       onPointerMove={look}
     />

@@ -22,7 +22,7 @@ export const arrowsOf = (links: readonly Edge[], tasks: readonly Task[], way: Ro
 
 export function drawnEdge(link: Edge, tasks: readonly Task[], way: Router): FlowEdge {
   const isFlowing = flows(link, tasks);
-  const color = isFlowing ? 'var(--running)' : 'var(--line-strong)';
+  const color = isFlowing ? 'var(--running)' : 'var(--link)';
   return {
     id: `${link.from}-${link.to}`,
     type: 'link',
