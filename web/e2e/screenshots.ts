@@ -15,6 +15,7 @@ const WANTED = new RegExp(process.env['CONSORT_PAGES'] ?? '');
 
 it('draws every page', async () => {
   mkdirSync(FOLDER, { recursive: true });
+  const drawn = new Set<string>();
   const browser = await launch();
   const models = await Promise.all([fakeModel(SCRIPT), fakeModel(EXTREME_SCRIPT)]);
   const [usual, extreme] = [await stage(models[0]), await extremes(models[1])];
@@ -31,12 +32,14 @@ it('draws every page', async () => {
         await isThere.catch(() => console.warn(`${name}: no “${ready}”`));
         // Long enough for what is loaded after the page, such as charts.
         await page.waitForTimeout(700);
-        await page.screenshot({ path: `${FOLDER}/${name}-${scheme}-${width}.png` });
+        const file = `${name}-${scheme}-${width}.png`;
+        await page.screenshot({ path: `${FOLDER}/${file}` });
+        drawn.add(file);
       }
       await context.close();
     }
   }
-  const drawn = new Set(readdirSync(FOLDER));
+  // Not those of an earlier time.
   for (const name of readdirSync(GUIDE).filter((each) => drawn.has(each)))
     copyFileSync(`${FOLDER}/${name}`, `${GUIDE}/${name}`);
   await browser.close();

@@ -62,10 +62,11 @@ export function Frames({ frames, choose }: FramesProps) {
         <div
           key={name}
           className={css.group}
-          style={{ transform: `translate(${x}px, ${y}px)`, width, height }}
+          style={{ left: x, top: y, width, height }}
           role="group"
           aria-label={t('Group {name}', { name })}
         >
+          <div className={css.frame} />
           <p title={`${name}${text ? ` · ${text}` : ''}`}>
             {choose ? (
               <button type="button" className="nodrag nopan" onClick={() => choose(name)}>
