@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use self::dice::Dice;
-use self::fleet::{Deed, Fleet, Plan, direct, follow, once, submit};
+use self::fleet::{Deed, Fleet, Plan, RATE_PER, direct, follow, once, submit};
 use self::sim::{Health, LEASE};
 use crate::support::events;
 
@@ -128,6 +128,8 @@ async fn play(seed: u64, checks: bool) -> Tally {
     let unread: Vec<&Deed> = deeds.iter().filter(|deed| !deed.is_readable).collect();
     assert!(unread.is_empty(), "done by a version that cannot read the run: {unread:?}");
     assert!(!checks || fleet.asked.most_present() <= slots as usize, "{} calls at once", fleet.asked.most_present());
+    let in_a_period = fleet.asked.most_within(RATE_PER);
+    assert!(!checks || in_a_period <= slots as usize, "{in_a_period} calls within the period of a rate of {slots}");
     assert!(!checks || fleet.locked.most() <= 1, "{} have the lock", fleet.locked.most());
     let done = once(&fleet.ledger);
     for (key, times) in &done {

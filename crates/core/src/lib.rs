@@ -28,7 +28,7 @@ mod tests;
 use consort_spec as requests;
 pub use consort_spec::{cause, event, id, message, owner, schema, status, text, time};
 pub use decisions::{
-    answer, build, chore, decide, delegation, edit, fork, next, own_tool, queue, result, share, subtask, tier,
+    answer, build, chore, decide, delegation, edit, fork, next, own_tool, pace, queue, result, share, subtask, tier,
 };
 pub use requests::{
     agent, attachments, bounds, branch, catalog, choice, compile, draft, dynamic, expression, mistake, model_options,

@@ -27,17 +27,26 @@ pub struct Right {
     epoch: u64,
     /// Waits until something may be sent; for ever, when it never may.
     wait: Option<Wait>,
+    /// Waits until the first byte may leave, and counts it; absent where that is the same.
+    leave: Option<Wait>,
 }
 
 impl Right {
     /// Returns the right of an owner that nobody can replace.
     pub fn lasting(epoch: u64) -> Right {
-        Right { epoch, wait: None }
+        Right { epoch, wait: None, leave: None }
+    }
+
+    /// Returns the same right, for requests that are counted when they leave: this waits until the first byte may
+    /// leave, the right to send included.
+    #[must_use]
+    pub fn leaving(self, leave: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Right {
+        Right { leave: Some(Arc::new(leave)), ..self }
     }
 
     /// Returns the right of an owner that waits like this each time before it sends something.
     pub fn new(epoch: u64, wait: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Right {
-        Right { epoch, wait: Some(Arc::new(wait)) }
+        Right { epoch, wait: Some(Arc::new(wait)), leave: None }
     }
 }
 
@@ -74,8 +83,8 @@ pub fn epoch() -> Option<u64> {
 
 /// Returns as soon as the first byte may leave.
 pub async fn begin() {
-    if let Some(wait) = wait() {
-        wait().await;
+    if let Some(leave) = leave() {
+        leave().await;
     }
 }
 
@@ -83,25 +92,34 @@ fn wait() -> Option<Wait> {
     CURRENT.try_with(|right| right.wait.clone()).ok().flatten()
 }
 
+fn leave() -> Option<Wait> {
+    CURRENT.try_with(|right| right.leave.clone().or_else(|| right.wait.clone())).ok().flatten()
+}
+
 /// Makes the body of a request wait for the right at the moment it is written, which is after the connection
 /// is there and long after the request was made. A request without a body waits before it is sent.
 pub async fn guard(mut request: Request) -> Request {
-    let Some(wait) = wait() else { return request };
-    wait().await;
+    let Some(leave) = leave() else { return request };
     let bytes = request.body().and_then(Body::as_bytes).map(<[u8]>::to_vec);
-    if let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) {
-        request.headers_mut().insert(CONTENT_LENGTH, bytes.len().into());
-        let guarded = async move {
-            wait().await;
-            Ok::<_, Infallible>(bytes)
-        };
-        *request.body_mut() = Some(Body::wrap_stream(stream::once(guarded)));
+    let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
+        leave().await;
+        return request;
+    };
+    if let Some(wait) = wait() {
+        wait().await;
     }
+    request.headers_mut().insert(CONTENT_LENGTH, bytes.len().into());
+    let guarded = async move {
+        leave().await;
+        Ok::<_, Infallible>(bytes)
+    };
+    *request.body_mut() = Some(Body::wrap_stream(stream::once(guarded)));
     request
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use axum::Router;
@@ -114,6 +132,24 @@ mod tests {
     async fn told(headers: HeaderMap, body: String) -> String {
         let length = headers.get("content-length").map(|length| length.to_str().unwrap_or_default().to_owned());
         format!("{length:?} {body}")
+    }
+
+    #[tokio::test]
+    async fn a_request_is_counted_once_and_when_it_leaves() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, Router::new().route("/", post(told))).await });
+        let counted = Arc::new(AtomicUsize::new(0));
+        let count = counted.clone();
+        let right = Right::lasting(1).leaving(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            Box::pin(std::future::ready(()))
+        });
+        let client = crate::client().unwrap();
+        let request = within(right, guard(client.post(&url).body("pay").build().unwrap())).await;
+        assert_eq!(counted.load(Ordering::Relaxed), 0, "it has not left yet");
+        assert_eq!(client.execute(request).await.unwrap().text().await.unwrap(), "Some(\"3\") pay");
+        assert_eq!(counted.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]

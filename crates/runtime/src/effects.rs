@@ -140,7 +140,7 @@ pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report 
             }
         }
     });
-    let report = right::within(stage.tenure.right(), report).await;
+    let report = right::within(stage.tenure.right_to(held.departure()), report).await;
     drop(held);
     report
 }

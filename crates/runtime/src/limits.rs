@@ -14,11 +14,11 @@ use std::time::Duration;
 use consort_core::catalog::ToolInfo;
 use consort_core::id::Millis;
 use consort_log::cluster::Cluster;
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
-use self::bucket::{Bucket, Turn, turn};
+use self::bucket::{Bucket, Token, Turn, turn};
 use crate::portion::{Portion, Slot};
 
 /// The time between two looks whether other nodes want slots that are held here.
@@ -76,7 +76,7 @@ pub struct Limits(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     models: HashMap<String, ModelGate>,
-    ensemble: Option<Bucket>,
+    ensemble: Option<Arc<Bucket>>,
     /// The locks that are held, waited for or told to other nodes; the rest is dropped when a new one is made.
     locks: Mutex<HashMap<String, Arc<Portion>>>,
     /// The nodes that share these limits; absent where this one is alone.
@@ -96,7 +96,7 @@ struct Among {
 struct ModelGate {
     limit: ModelLimit,
     slots: Arc<Portion>,
-    rate: Option<Bucket>,
+    rate: Option<Arc<Bucket>>,
 }
 
 /// Permission to call a model once. Dropping it frees the slot; the tokens are spent.
@@ -104,7 +104,12 @@ struct ModelGate {
 #[must_use = "a permit that is dropped is given back"]
 pub struct Permit {
     _slot: Option<Slot>,
+    departure: Option<Departure>,
 }
+
+/// The tokens of a request, one of each rate that applies: all of them must be valid when it leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct Departure(Arc<[Token]>);
 
 /// A lock held until it is dropped.
 #[derive(Debug)]
@@ -119,11 +124,11 @@ impl Limits {
         let gate = |limit: ModelLimit| ModelGate {
             limit,
             slots: Arc::new(Portion::whole(slots(limit))),
-            rate: limit.rate.map(|rate| Bucket::new(rate, None)),
+            rate: limit.rate.map(|rate| Arc::new(Bucket::new(rate, None))),
         };
         Limits(Arc::new(Inner {
             models: models.into_iter().map(|(alias, limit)| (alias, gate(limit))).collect(),
-            ensemble: ensemble.map(|rate| Bucket::new(rate, None)),
+            ensemble: ensemble.map(|rate| Arc::new(Bucket::new(rate, None))),
             locks: Mutex::default(),
             among: None,
         }))
@@ -136,9 +141,10 @@ impl Limits {
         tools: impl Iterator<Item = &'a Arc<ToolInfo>>,
     ) -> Limits {
         let wanted: Arc<Notify> = Arc::default();
+        let shared = |rate: Rate, name: String| Arc::new(Bucket::new(rate, Some((cluster.clone(), name))));
         let gate = |(alias, gate): (&String, &ModelGate)| {
             let slots = Portion::part(format!("model/{alias}"), slots(gate.limit), 0, wanted.clone());
-            let rate = gate.limit.rate.map(|rate| Bucket::new(rate, Some((cluster.clone(), format!("rate/{alias}")))));
+            let rate = gate.limit.rate.map(|rate| shared(rate, format!("rate/{alias}")));
             (alias.clone(), ModelGate { limit: gate.limit, slots: Arc::new(slots), rate })
         };
         let mut timeouts: HashMap<String, Millis> = HashMap::new();
@@ -146,10 +152,9 @@ impl Limits {
             let longest = timeouts.entry(lock).or_default();
             *longest = info.timeout_ms.max(*longest);
         }
-        let shared = |bucket: &Bucket| Bucket::new(bucket.rate, Some((cluster.clone(), "rate".to_owned())));
         Limits(Arc::new(Inner {
             models: self.0.models.iter().map(gate).collect(),
-            ensemble: self.0.ensemble.as_ref().map(shared),
+            ensemble: self.0.ensemble.as_ref().map(|bucket| shared(bucket.rate, "rate".to_owned())),
             locks: Mutex::default(),
             among: Some(Among { cluster: cluster.clone(), timeouts, wanted: wanted.clone() }),
         }))
@@ -185,8 +190,7 @@ impl Limits {
         };
         let tokens = [gate.and_then(|gate| gate.rate.as_ref()), self.0.ensemble.as_ref()];
         let turns: Option<Vec<Turn<'_>>> = tokens.into_iter().flatten().map(Bucket::try_turn).collect();
-        turns?.into_iter().for_each(Turn::spend);
-        Some(Permit { _slot: slot })
+        Some(Permit { _slot: slot, departure: Departure::new(turns?) })
     }
 
     /// Waits for permission to call this model.
@@ -200,8 +204,7 @@ impl Limits {
         // a waiting model never holds up another one.
         let own = turn(gate.and_then(|gate| gate.rate.as_ref())).await;
         let shared = turn(self.0.ensemble.as_ref()).await;
-        own.into_iter().chain(shared).for_each(Turn::spend);
-        Permit { _slot: slot }
+        Permit { _slot: slot, departure: Departure::new(own.into_iter().chain(shared)) }
     }
 
     /// Returns the lock of this name, if it is free and has no waiters.
@@ -243,10 +246,46 @@ impl Inner {
             self.locks.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let portions: Vec<Arc<Portion>> = self.models.values().map(|gate| gate.slots.clone()).chain(locks).collect();
         let settled = portions.iter().map(|portion| portion.settle(&*among.cluster, leaves));
-        for error in join_all(settled).await.into_iter().filter_map(Result::err) {
+        let rates = self.models.values().filter_map(|gate| gate.rate.as_ref()).chain(&self.ensemble);
+        let told = rates.map(|bucket| bucket.settle());
+        let (settled, told) = join(join_all(settled), join_all(told)).await;
+        for error in settled.into_iter().chain(told).filter_map(Result::err) {
             tracing::debug!(%error, "cannot ask other nodes for their parts of a limit");
         }
         portions.iter().any(|portion| portion.has_waiters())
+    }
+}
+
+impl Permit {
+    /// Returns the tokens that must be valid when the request leaves; absent where no rate applies.
+    pub(crate) fn departure(&self) -> Option<Departure> {
+        self.departure.clone()
+    }
+}
+
+impl Departure {
+    fn new<'a>(turns: impl IntoIterator<Item = Turn<'a>>) -> Option<Departure> {
+        let tokens: Arc<[Token]> = turns.into_iter().filter_map(Turn::spend).collect();
+        (!tokens.is_empty()).then_some(Departure(tokens))
+    }
+
+    /// Returns whether the request may leave now; then it counts from now on.
+    pub(crate) fn leave(&self) -> bool {
+        let now = Instant::now();
+        let may = self.0.iter().all(|token| token.is_valid(now));
+        if may {
+            self.0.iter().for_each(|token| token.leave(now));
+        }
+        may
+    }
+
+    /// Waits for other tokens in place of those that are not valid any more.
+    pub(crate) async fn renew(&self) {
+        for token in self.0.iter() {
+            if !token.is_valid(Instant::now()) {
+                token.renew().await;
+            }
+        }
     }
 }
 
@@ -334,6 +373,38 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_request_that_leaves_late_counts_from_then_and_one_too_late_needs_another_token() {
+        let limits = limits(&[("m", limit(100, Some("1/s")))], None);
+        let begun = Instant::now();
+        let departure = limits.acquire("m").await.departure().unwrap();
+        advance(Duration::from_millis(400)).await;
+        assert!(departure.leave());
+        assert!(!departure.leave(), "another request needs another token");
+        let next = limits.acquire("m").await.departure().unwrap();
+        assert_eq!(begun.elapsed().as_millis(), 1_400);
+        advance(Duration::from_millis(600)).await;
+        assert!(!next.leave(), "the next one may leave before it");
+        next.renew().await;
+        assert!(next.leave());
+        assert!(begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
+        drop(limits.acquire("m").await);
+        assert!(begun.elapsed() >= Duration::from_millis(3_900), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_of_two_rates_that_was_held_up_leaves_in_the_end() {
+        let limits = limits(&[("m", limit(100, Some("1/s")))], Some("1/s"));
+        let departure = limits.acquire("m").await.departure().unwrap();
+        advance(Duration::from_secs(9)).await;
+        let mut tries = 0;
+        while !departure.leave() {
+            departure.renew().await;
+            tries += 1;
+        }
+        assert_eq!(tries, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn those_who_wait_are_served_in_the_order_of_arrival() {
         let limits = limits(&[("m", limit(2, Some("1/s")))], None);
         let order = Arc::new(Mutex::new(Vec::new()));
@@ -354,7 +425,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_overtakes_those_who_wait() {
         let limits = limits(&[("m", limit(5, Some("1/s")))], None);
-        let _first = limits.try_acquire("m").unwrap();
+        drop(limits.try_acquire("m").unwrap());
         let mut waiting = Box::pin(limits.acquire("m"));
         assert!(futures::poll!(&mut waiting).is_pending());
         advance(Duration::from_secs(1)).await;

@@ -8,14 +8,24 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use futures::{FutureExt, future};
 
-use crate::limits::{Limits, Lock, Permit};
+use crate::limits::{Departure, Limits, Lock, Permit};
 
 /// The permits that an effect holds while it is executed.
-#[expect(dead_code, reason = "held for being dropped with the effect")]
 pub(crate) enum Held {
     Slot(Permit),
+    #[expect(dead_code, reason = "held for being dropped with the effect")]
     Lock(Lock),
     Nothing,
+}
+
+impl Held {
+    /// Returns the tokens that must be valid when the effect's request leaves.
+    pub(crate) fn departure(&self) -> Option<Departure> {
+        match self {
+            Held::Slot(permit) => permit.departure(),
+            Held::Lock(_) | Held::Nothing => None,
+        }
+    }
 }
 
 /// A permit that was waited for.

@@ -5,6 +5,8 @@ use consort_http::right::Right;
 use consort_log::cluster::{Evicted, Lease, Term};
 use futures::FutureExt;
 
+use crate::limits::Departure;
+
 /// The time that a run is one runner's.
 #[derive(Clone, Debug)]
 pub(crate) struct Tenure {
@@ -32,6 +34,26 @@ impl Tenure {
         Right::new(epoch, move || {
             let lease = lease.clone();
             async move { may_act(&lease, term).await }.boxed()
+        })
+    }
+
+    /// Returns the right of one effect, whose request leaves within the rates that apply to it.
+    pub(crate) fn right_to(&self, departure: Option<Departure>) -> Right {
+        let right = self.right();
+        let Some(departure) = departure else { return right };
+        let tenure = self.clone();
+        right.leaving(move || {
+            let tenure = tenure.clone();
+            let departure = departure.clone();
+            async move {
+                tenure.begin().await;
+                while !departure.leave() {
+                    // That takes a while, after which the run may be another's.
+                    departure.renew().await;
+                    tenure.begin().await;
+                }
+            }
+            .boxed()
         })
     }
 

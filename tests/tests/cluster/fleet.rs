@@ -17,7 +17,7 @@ use consort_models::{Ask, Line, Model, Piece, ScriptedModel};
 use consort_runtime::admission::{Capacity, Keep, Pool, Pools};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
-use consort_runtime::limits::{Limits, ModelLimit};
+use consort_runtime::limits::{Limits, ModelLimit, Rate};
 use consort_runtime::ring::Frame;
 use consort_tools::{Answer, Invocation, Tool};
 use futures::future::BoxFuture;
@@ -44,6 +44,10 @@ const APART_MS: usize = 4_000;
 
 /// The nodes up to which each has a link to every other one; more have none and look into the store.
 const LINKED_MAX: usize = 8;
+
+/// The time in which all nodes together ask the model as often as it has slots: a little more than they need to use all
+/// of them, so that both limits are met.
+pub(crate) const RATE_PER: Duration = Duration::from_millis(450);
 
 /// The time that a tool may take, after which the lock of a node that is gone is free.
 const TOOL_MS: Millis = 1_000;
@@ -143,7 +147,9 @@ impl Fleet {
         let model = Guarded { script: script(), outside, asked: self.asked.clone() };
         let models = support::models(model, ScriptedModel::new());
         let clock = Clock::system().not_before(Clock::system().now() + self.ahead[place]);
-        let limit = ModelLimit { max_concurrency: NonZeroU32::new(self.plan.slots).unwrap(), rate: None };
+        let slots = NonZeroU32::new(self.plan.slots).unwrap();
+        let rate = Rate { requests: slots, per: RATE_PER };
+        let limit = ModelLimit { max_concurrency: slots, rate: Some(rate) };
         let limits = Limits::new([("main".to_owned(), limit)], None);
         let seams =
             Seams { cluster: way.clone(), node: Some(name), clock, limits, ..Seams::new(way.clone(), models, tools) };

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::sim::{Store, Way};
 
@@ -17,6 +20,8 @@ struct Uses {
     most: usize,
     /// The most of nodes that the others heard of at that moment.
     most_present: usize,
+    /// The times of their beginnings, in order.
+    begun: Vec<Instant>,
 }
 
 /// A use that lasts until it is dropped.
@@ -34,6 +39,7 @@ impl Open {
         let present = uses.open.values().filter(|node| store.is_there(node)).count();
         uses.most_present = uses.most_present.max(present);
         uses.most = uses.most.max(uses.open.len());
+        uses.begun.push(Instant::now());
         drop(uses);
         Opened { open: self.clone(), number }
     }
@@ -46,6 +52,14 @@ impl Open {
     /// Returns the most uses at once of nodes that the others heard of.
     pub(crate) fn most_present(&self) -> usize {
         self.uses().most_present
+    }
+
+    /// Returns the most uses that began within a period.
+    pub(crate) fn most_within(&self, period: Duration) -> usize {
+        let begun = &self.uses().begun;
+        let within =
+            |(place, from): (usize, &Instant)| begun.iter().skip(place).take_while(|at| **at - *from < period).count();
+        begun.iter().enumerate().map(within).max().unwrap_or_default()
     }
 
     fn uses(&self) -> MutexGuard<'_, Uses> {

@@ -217,6 +217,41 @@ async fn slots_rates_and_locks_are_kept_by_all_nodes_together() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn after_a_rest_as_many_requests_leave_in_a_second_as_the_rate_allows() {
+    let world = World::default();
+    let nodes: [Node; 3] = world.nodes(Limited { rate: Some("10/s"), ..FREE }).await;
+    let first = begin(&nodes[0], None).await.unwrap();
+    end(&nodes[0], &[first]).await;
+    sleep(Duration::from_secs(5)).await;
+    let mut runs = Vec::new();
+    for place in 0..30 {
+        runs.push(begin(&nodes[place % 3], None).await.unwrap());
+    }
+    end(&nodes[0], &runs).await;
+    assert!(world.asked.most_in_a_second() <= 10, "{} questions in a second", world.asked.most_in_a_second());
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_a_node_held_up_do_not_leave_together() {
+    let world = World::default();
+    let nodes: [Node; 3] = world.nodes(Limited { rate: Some("10/s"), ..FREE }).await;
+    let mut runs = Vec::new();
+    for place in 0..60 {
+        runs.push(begin(&nodes[place % 3], None).await.unwrap());
+    }
+    for round in 0..6 {
+        // Shorter than a lease: nobody takes its runs, and what it was about to send leaves when it wakes up.
+        let way = &nodes[round % 3].way;
+        way.health.send_replace(Health::Paused);
+        sleep(Duration::from_millis(900)).await;
+        way.health.send_replace(Health::Well);
+        sleep(Duration::from_millis(700)).await;
+    }
+    end(&nodes[0], &runs).await;
+    assert!(world.asked.most_in_a_second() <= 10, "{} questions in a second", world.asked.most_in_a_second());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_node_that_dies_gives_its_slots_back_and_its_lock_when_its_call_must_be_over() {
     let world = World::default();
     let [first, second]: [Node; 2] = world.nodes(Limited { slots: 2, ..FREE }).await;

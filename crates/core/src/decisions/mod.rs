@@ -13,6 +13,7 @@ pub mod edit;
 pub mod fork;
 pub mod next;
 pub(crate) mod output;
+pub mod pace;
 pub(crate) mod prompt;
 pub(crate) mod record;
 pub mod result;

@@ -1,6 +1,5 @@
-//! A limit that several nodes share: the part of it that each node holds ([`Division`]), and the time of the next
-//! request within a rate that all of them keep ([`Pace`]). Both are small values that a node reads, changes and
-//! stores again; here is what it changes.
+//! A limit that several nodes share: the part of it that each node holds ([`Division`]). It is a small value that a
+//! node reads, changes and stores again; here is what it changes.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +10,6 @@ use crate::id::Millis;
 /// The time for which a node keeps a unit that goes round, when there are fewer units than nodes that want
 /// one: long enough to be worth the way.
 const TURN_MS: Millis = 1_000;
-/// The number of requests by which nodes may be ahead of the clock: more is a mistake of a clock, or of a rate
-/// that was changed.
-const AHEAD_MAX: u64 = 1_000;
 
 /// The parts of a limit that nodes hold. No more is ever held than there is, but for units that a node held
 /// before it was taken for dead.
@@ -125,32 +121,6 @@ impl Division {
     }
 }
 
-/// A rate that nodes keep together, in microseconds of one clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pace {
-    /// The time of the next request.
-    next: u64,
-}
-
-/// The rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beat {
-    /// The time between two requests.
-    pub drip: u64,
-    /// The time whose requests can be made up for.
-    pub hoard: u64,
-}
-
-impl Pace {
-    /// Takes so many requests; returns the time of the first, which may have passed, and what is stored. The
-    /// others follow at the interval of the rate.
-    pub fn take(before: Option<Pace>, beat: Beat, now: u64, requests: u64) -> (u64, Pace) {
-        let latest = now.saturating_add(beat.drip.saturating_mul(AHEAD_MAX));
-        let first = before.map_or(now, |pace| pace.next.clamp(now.saturating_sub(beat.hoard), latest));
-        (first, Pace { next: first.saturating_add(beat.drip.saturating_mul(requests)) })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -197,19 +167,6 @@ mod tests {
         assert_eq!(division.divide(&ask("b", 0, 4), 10, without_a), Part { held: 0, fair: 0, contended: false });
         assert_eq!(division.divide(&ask("b", 0, 4), 109, without_a).held, 0);
         assert_eq!(division.divide(&ask("b", 0, 4), 110, without_a).held, 4);
-    }
-
-    #[test]
-    fn a_pace_begins_with_one_request_makes_up_for_its_hoard_and_is_never_faster() {
-        let beat = Beat { drip: 250, hoard: 750 };
-        let (first, pace) = Pace::take(None, beat, 10_000, 1);
-        assert_eq!(first, 10_000);
-        let (second, pace) = Pace::take(Some(pace), beat, 10_000, 2);
-        assert_eq!((second, pace), (10_250, Pace { next: 10_750 }));
-        let (third, pace) = Pace::take(Some(pace), beat, 90_000, 1);
-        assert_eq!(third, 89_250, "the hoard, and no more");
-        let (last, _) = Pace::take(Some(Pace { next: pace.next + 900_000 }), beat, 0, 1);
-        assert_eq!(last, 250_000, "a clock that went back holds nobody up for ever");
     }
 
     proptest! {
