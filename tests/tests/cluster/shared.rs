@@ -2,6 +2,7 @@
 //! the line of those that wait. Counted from outside there is one limit, no matter which node works.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -396,4 +397,30 @@ async fn a_command_over_a_link_is_not_waited_for_by_polls() {
     let before = Instant::now();
     assert!(direct(nodes[1].engine.clone(), run, "be brief".to_owned()).await);
     assert!(before.elapsed() < Duration::from_millis(100), "{:?}", before.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_ends_its_run_is_acknowledged_though_its_answer_is_late() {
+    let world = World::default();
+    let nodes: [Node; 2] = world.nodes(Limited { slots: 1, ..FREE }).await;
+    let _ends = link(&nodes[0], &nodes[1]);
+    let elsewhere = begin(&nodes[1], None).await.unwrap();
+    let busy = begin(&nodes[0], None).await.unwrap();
+    // It waits for the model, so that nothing of it is under way.
+    let waits = begin(&nodes[0], None).await.unwrap();
+    sleep(Duration::from_millis(20)).await;
+    // What the command causes is stored, and its owner learns of that later.
+    nodes[0].way.breaks.store(true, Ordering::Relaxed);
+    let engine = nodes[1].engine.clone();
+    let run = waits.clone();
+    let cancel = Command::Cancel { mode: CancelMode::Now, by: "test".to_owned() };
+    let sent = tokio::spawn(async move { engine.command(&run, cancel).await });
+    while !nodes[1].engine.run(&waits).await.unwrap().ended() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    // Its sender looks again when another node says that there is something to look at.
+    assert!(direct(nodes[0].engine.clone(), elsewhere.clone(), "be brief".to_owned()).await);
+    let sent = sent.await.unwrap();
+    assert!(sent.is_ok(), "{sent:?}");
+    end(&nodes[0], &[busy, elsewhere]).await;
 }

@@ -73,21 +73,27 @@ impl Engine {
                 }
             })
             .await;
-            if let Some(answer) = log.read(&stream, 1, 1).await?.first() {
-                let answer = parse(&stream, &answer.body)?;
+            if let Some(answer) = self.answered(&stream, run).await? {
                 log.erase(vec![stream]).await?;
                 return match answer {
                     Answer::Caused(events) => Ok(events),
                     Answer::Refused(refused) => Err(refused.into()),
                 };
             }
-            if let Some(end) = self.run(run).await?.end() {
-                log.erase(vec![stream]).await?;
-                return Err(Refused::Ended { status: end.status() }.into());
-            }
         }
         log.erase(vec![stream]).await?;
         Err(Error::NotOwned(run.to_owned()))
+    }
+
+    /// Returns the answer to a message, once there is one. A run that has ended answers no more, and may have ended
+    /// by what it was asked: then the key of the message is claimed.
+    async fn answered(&self, stream: &Arc<str>, run: &str) -> Result<Option<Answer>, Error> {
+        if let Some(answer) = self.0.seams.log.read(stream, 1, 1).await?.first() {
+            return Ok(Some(parse(stream, &answer.body)?));
+        }
+        let Some(status) = self.run(run).await?.end().map(|end| end.status()) else { return Ok(None) };
+        let is_done = self.holder(&key(stream)).await?.is_some();
+        Ok(Some(if is_done { Answer::Caused(Vec::new()) } else { Answer::Refused(Refused::Ended { status }) }))
     }
 
     /// Does what others ask of runs that are owned here.
@@ -126,7 +132,7 @@ impl Engine {
     }
 
     async fn answer(&self, stream: &Arc<str>, Message { run, command }: Message) -> Result<(), Error> {
-        let key = format!("{KIND}/{stream}");
+        let key = key(stream);
         let answer = if self.holder(&key).await?.is_some() {
             // An owner before this one did it and could not say so.
             Answer::Caused(Vec::new())
@@ -206,6 +212,11 @@ impl Messages {
     fn end(&self, stream: &Arc<str>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(stream);
     }
+}
+
+/// Returns the key that is claimed by what a message causes.
+fn key(stream: &str) -> String {
+    format!("{KIND}/{stream}")
 }
 
 /// Returns what is appended for a message or its answer.
