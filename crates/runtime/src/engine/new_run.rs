@@ -18,6 +18,7 @@ use crate::ring::Ring;
 use crate::runner::{Runner, Window};
 use crate::seat::Seat;
 use crate::tenure::Tenure;
+use crate::webhooks::outbox::Outbox;
 
 /// Commands queued for one run; small, because every sender waits anyway.
 const REQUESTS_MAX: usize = 8;
@@ -238,8 +239,10 @@ async fn own(
     if !engine.is_alone() && engine.is_draining() {
         engine.hand_over(&id, epoch).await;
     }
-    // Among several nodes one does it for all of them.
+    // Among several nodes one does it for all of them. What webhooks are yet to be told of is not erased.
+    let is_owing = engine.0.outbox.get().is_some_and(Outbox::is_owing);
     if engine.is_alone()
+        && !is_owing
         && engine.0.pools.of(kind).keep != Keep::All
         && let Err(error) = engine.tidy().await
     {

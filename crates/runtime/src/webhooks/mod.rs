@@ -1,8 +1,9 @@
-//! Webhooks: other programs are told of ended runs and of questions to people. [`outbox`] stores what is to be
-//! sent before anything is sent, `sender` sends it until it is taken or given up, `delivery` decides which; [`push`]
+//! Webhooks: other programs are told of ended runs and of questions to people. `noting` looks
+//! at runs, [`outbox`] stores what is to be sent before anything is sent, `sender` sends it until it is taken or given up, `delivery` decides which; [`push`]
 //! has the addresses that clients name for single tasks.
 
 pub mod delivery;
+mod noting;
 pub mod outbox;
 pub mod push;
 mod sender;

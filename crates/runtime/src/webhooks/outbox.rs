@@ -3,15 +3,13 @@
 //! before they can be erased; what a kill left out is found when the process begins.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use consort_core::announcement::{Announcement, announcements};
+use consort_core::announcement::Announcement;
 use consort_core::id::Millis;
 use consort_core::owner::Owner;
 use consort_core::run::Run;
-use consort_core::spec::Kind;
 use consort_http::outbound::Reach;
 use consort_log::clock::Clock;
 use consort_log::{self as log, Append, Log, Order, Query, Record, Row};
@@ -21,7 +19,6 @@ use tokio::sync::Notify;
 
 use super::delivery::{Attempt, Delivery, DeliveryStatus, DeliveryView};
 use super::{Webhook, push};
-use crate::engine::{self, Engine};
 use crate::meters::{Meter, Meters};
 use crate::register::{Registers, parse, written};
 
@@ -32,7 +29,7 @@ const WEBHOOK: &str = "webhook";
 /// The register that holds until when every event was looked at.
 const CURSOR: &str = "outbox";
 /// The age at which deliveries are erased, and from which on events are not looked at any more.
-const KEEP_MS: Millis = 7 * 24 * 3_600_000;
+pub(super) const KEEP_MS: Millis = 7 * 24 * 3_600_000;
 /// Ended deliveries that are kept at most.
 const KEEP_MAX: usize = 10_000;
 /// Deliveries that may wait for one webhook: a day of a busy server. What comes then is dead at once.
@@ -71,6 +68,8 @@ struct Shared {
 struct State {
     /// Runs whose events are to be looked at: at most as many as there are.
     asking: BTreeSet<Arc<str>>,
+    /// Runs whose events could not be looked at: those that ended or asked while the log failed.
+    owed: BTreeSet<Arc<str>>,
     /// Deliveries by webhook and time of the next attempt: as many as may wait.
     due: HashMap<String, BTreeSet<(Millis, String)>>,
     /// Deliveries that are being sent: a few for each webhook.
@@ -158,36 +157,6 @@ impl Outbox {
             self.state().asking.insert(run.clone());
             self.0.asked.notify_one();
         }
-    }
-
-    /// Stores the announcements of a run as deliveries; those that are stored already stay as they are.
-    pub(crate) async fn note(&self, engine: &Engine, run: &str) {
-        let since = self.0.clock.now().saturating_sub(KEEP_MS);
-        if let Err(error) = self.note_since(engine, run, since).await {
-            tracing::error!(run, %error, "cannot store what webhooks are told of a run");
-        }
-        if !self.may_push() {
-            return;
-        }
-        match self.note_pushes(engine, run).await {
-            // A turn that waits for its own turn has no events yet.
-            Ok(()) | Err(engine::Error::NotFound(_)) => {}
-            Err(error) => tracing::error!(run, %error, "cannot store what clients are told of a task"),
-        }
-    }
-
-    async fn note_since(&self, engine: &Engine, run: &str, since: Millis) -> Result<(), engine::Error> {
-        if self.0.webhooks.is_empty() {
-            return Ok(());
-        }
-        let events = engine.history(run).await?;
-        let (told, state) = announcements(run, &events, since);
-        for announcement in &told {
-            for webhook in self.0.webhooks.iter().filter(|webhook| webhook.wants(announcement.topic, &state)) {
-                self.store(&webhook.name, (run, &state), announcement).await?;
-            }
-        }
-        Ok(())
     }
 
     pub(super) async fn store(
@@ -319,15 +288,35 @@ impl Outbox {
         Query { kind: Some(KIND.to_owned()), tags, ..Query::default() }
     }
 
-    /// Looks at runs that have asked a person something, as long as there are any.
-    pub(super) async fn note_asked(self, engine: Engine) -> Infallible {
-        loop {
-            let asking = std::mem::take(&mut self.state().asking);
-            for run in asking {
-                self.note(&engine, &run).await;
+    /// Returns the runs whose events are to be looked at, also those for which the log failed before; they are not
+    /// asked for again.
+    pub(super) fn take_asking(&self) -> BTreeSet<Arc<str>> {
+        let mut state = self.state();
+        let mut asking = std::mem::take(&mut state.asking);
+        asking.extend(state.owed.iter().cloned());
+        asking
+    }
+
+    /// Waits until there is a run to look at.
+    pub(super) async fn asked(&self) {
+        self.0.asked.notified().await;
+    }
+
+    /// Notes whether the log failed when the events of a run were looked at, so that they are looked at again.
+    pub(super) fn set_owed(&self, run: &str, is_owed: bool) {
+        let mut state = self.state();
+        match is_owed {
+            true => {
+                state.owed.insert(run.into());
+                self.0.asked.notify_one();
             }
-            self.0.asked.notified().await;
+            false => drop(state.owed.remove(run)),
         }
+    }
+
+    /// Returns whether there are runs whose events could not be looked at.
+    pub(crate) fn is_owing(&self) -> bool {
+        !self.state().owed.is_empty()
     }
 
     /// Forgets deliveries that another process sends meanwhile, or has sent.
@@ -387,32 +376,16 @@ impl Outbox {
         Ok(())
     }
 
-    /// Finds what an earlier process has left: deliveries that wait, and events that it did not look at.
-    pub(super) async fn catch_up(&self, engine: &Engine) -> Result<(), engine::Error> {
-        self.find_waiting().await?;
-        self.catch_up_pushes(engine).await?;
-        if self.0.webhooks.is_empty() {
-            return Ok(());
-        }
-        let Some(Cursor { at }) = self.0.cursor.get("cursor").await? else { return Ok(self.advance().await?) };
-        for kind in [Kind::Run, Kind::Turn] {
-            let of = Query { kind: Some(kind.word().to_owned()), ..Query::default() };
-            for (run, row) in self.rows(of).await? {
-                if row.ended_at.is_none_or(|ended_at| ended_at >= at)
-                    && let Err(error) = self.note_since(engine, &run, at).await
-                {
-                    tracing::error!(%run, %error, "cannot store what webhooks are told of a run");
-                }
-            }
-        }
-        Ok(self.advance().await?)
+    /// Returns the time until which every event was looked at, if any were.
+    pub(super) async fn cursor(&self) -> Result<Option<Millis>, log::Error> {
+        Ok(self.0.cursor.get("cursor").await?.map(|Cursor { at }| at))
     }
 
     /// Notes that everything but the newest events was looked at, and erases old deliveries.
     pub(super) async fn advance(&self) -> Result<(), log::Error> {
         let now = self.0.clock.now();
-        // Without webhooks nothing was looked at for them.
-        if !self.0.webhooks.is_empty() {
+        // Without webhooks nothing was looked at for them; and what could not be looked at is not passed over.
+        if !self.0.webhooks.is_empty() && !self.is_owing() {
             self.0.cursor.put("cursor", &Cursor { at: now.saturating_sub(CURSOR_LAG_MS) }, now).await?;
         }
         let old = |row: &Row| row.ended_at.unwrap_or(row.started_at) < now.saturating_sub(KEEP_MS);
@@ -428,7 +401,7 @@ impl Outbox {
         if erased.is_empty() { Ok(()) } else { self.0.log.erase(erased).await }
     }
 
-    async fn rows(&self, query: Query) -> Result<Vec<(Arc<str>, Row)>, log::Error> {
+    pub(super) async fn rows(&self, query: Query) -> Result<Vec<(Arc<str>, Row)>, log::Error> {
         let mut rows = Vec::new();
         loop {
             let page = self.0.log.list(Query { offset: rows.len(), limit: PAGE, ..query.clone() }).await?.rows;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::delivery::Outcome;
+use super::noting::is_of_storage;
 use super::outbox::Outbox;
 use crate::engine::{self, Engine};
 
@@ -160,6 +161,7 @@ impl Outbox {
             match self.note_pushes(engine, &push.task).await {
                 // A turn that waits for its own turn has no events yet.
                 Ok(()) | Err(engine::Error::NotFound(_)) => {}
+                Err(error) if is_of_storage(&error) => return Err(error),
                 Err(error) => tracing::error!(task = push.task, %error, "cannot store what clients are told of a task"),
             }
         }

@@ -9,11 +9,13 @@ use std::time::{Duration, SystemTime};
 use consort_core::id::Millis;
 use consort_http::outbound::{Outbound, OutboundOptions, Reach, SystemNames};
 use consort_http::{innermost, retry_after};
+use consort_log as log;
 use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, USER_AGENT};
 use tokio::task::JoinSet;
 
 use super::delivery::{Delivery, DeliveryStatus, Outcome};
+use super::noting::LOG_RETRY;
 use super::outbox::{Error, Outbox};
 use super::push::is_push;
 use super::{RETRY_MS, Webhook};
@@ -29,7 +31,7 @@ const UNDER_WAY_MAX: usize = 4;
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// The interval between two looks at what is old.
 const ADVANCE_MS: Millis = 60_000;
-/// The delay after a failure of the log.
+/// The delay before a client is made again that could not be made.
 const RETRY: Duration = Duration::from_secs(5);
 /// The maximum number of characters of an error that are stored.
 const ERROR_MAX: usize = 300;
@@ -53,7 +55,7 @@ impl Outbox {
         self.forget_due();
         while let Err(error) = self.catch_up(&engine).await {
             tracing::warn!(%error, "the outbox cannot be read; trying again");
-            tokio::time::sleep(RETRY).await;
+            tokio::time::sleep(LOG_RETRY).await;
         }
         // Most servers have nobody to tell anything.
         while self.is_idle() {
@@ -202,13 +204,19 @@ impl Sender {
 
 /// Tries a delivery once, and stores the outcome.
 async fn deliver(outbox: &Outbox, clients: &Clients, receiver: &Receiver, id: &str) {
-    let (delivery, owner) = match outbox.find(id).await {
-        Ok(found) => found,
-        // Erased meanwhile.
-        Err(Error::NotFound(_) | Error::NoWebhook(_)) => return outbox.tried(id),
-        Err(Error::Log(error)) => {
-            tracing::warn!(id, %error, "a delivery cannot be read");
-            return outbox.tried(id);
+    let (delivery, owner) = loop {
+        match outbox.find(id).await {
+            Ok(found) => break found,
+            // Erased meanwhile.
+            Err(Error::NotFound(_) | Error::NoWebhook(_)) => return outbox.tried(id),
+            Err(Error::Log(error @ log::Error::Damaged { .. })) => {
+                tracing::error!(id, %error, "a delivery cannot be read");
+                return outbox.tried(id);
+            }
+            Err(Error::Log(error)) => {
+                tracing::warn!(id, %error, "a delivery cannot be read; trying again");
+                tokio::time::sleep(LOG_RETRY).await;
+            }
         }
     };
     if delivery.status != DeliveryStatus::Pending {
@@ -226,9 +234,13 @@ async fn deliver(outbox: &Outbox, clients: &Clients, receiver: &Receiver, id: &s
     tell(&attempted);
     outbox.count_attempt(&attempted);
     while let Err(error) = outbox.update(&attempted, owner.clone()).await {
+        if matches!(error, log::Error::Fenced) {
+            // Erased meanwhile.
+            return outbox.tried(id);
+        }
         // A receiver may get it once more, with the same id.
         tracing::warn!(id, %error, "what came of a delivery cannot be stored; trying again");
-        tokio::time::sleep(RETRY).await;
+        tokio::time::sleep(LOG_RETRY).await;
     }
 }
 

@@ -2,6 +2,7 @@
 //! gone holds up nobody.
 
 pub(crate) mod receiver;
+mod shaky;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
