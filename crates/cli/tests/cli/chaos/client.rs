@@ -9,6 +9,8 @@ use serde_json::Value;
 const PAUSE: Duration = Duration::from_millis(20);
 /// Far longer than a server is down or busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+/// The longest time for one attempt, so that one that a kill left without an answer is not the last.
+const ATTEMPT: Duration = Duration::from_secs(60);
 
 /// A client of one server.
 #[derive(Clone)]
@@ -33,7 +35,7 @@ impl Client {
 
     /// Sends a request once; nothing when no whole answer came.
     async fn send(&self, request: RequestBuilder) -> Option<Answer> {
-        let answer = request.timeout(PATIENCE).send().await.ok()?;
+        let answer = request.timeout(ATTEMPT).send().await.ok()?;
         let status = answer.status().as_u16();
         let text = answer.text().await.ok()?;
         Some((status, serde_json::from_str(&text).unwrap_or_default()))
