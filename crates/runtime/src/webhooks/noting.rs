@@ -30,12 +30,13 @@ impl Outbox {
     }
 
     async fn try_note(&self, engine: &Engine, run: &str) -> Result<(), engine::Error> {
-        self.note_since(engine, run, self.clock().now().saturating_sub(KEEP_MS)).await?;
-        if !self.may_push() {
-            return Ok(());
-        }
-        match self.note_pushes(engine, run).await {
-            // A turn that waits for its own turn has no events yet.
+        let since = self.clock().now().saturating_sub(KEEP_MS);
+        let noted = match self.note_since(engine, run, since).await {
+            Ok(()) if self.may_push() => self.note_pushes(engine, run).await,
+            noted => noted,
+        };
+        match noted {
+            // A turn that waits for its own turn has no events yet, and a run that was refused never has any.
             Err(engine::Error::NotFound(_)) => Ok(()),
             noted => noted,
         }
