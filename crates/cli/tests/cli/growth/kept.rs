@@ -1,11 +1,21 @@
-//! Things that a server keeps for clients: bodies, subscriptions, frames that nobody reads, documents and messages.
+//! Things that a server keeps for clients: bodies, subscriptions, frames that nobody reads, documents, messages and files.
 
+use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::target::{KEY, Target, tell, until};
+
+/// The bytes of a file that is nearly as large as it may be.
+const FILE: usize = 19 * 1024 * 1024;
+/// The number of files that are sent at once.
+const FILES: usize = 12;
+
+/// Some words, and the same in Base64, which can be repeated as well.
+const WORDS: &str = "long words, ";
+const WORDS_BASE64: &str = "bG9uZyB3b3Jkcywg";
 
 /// A text that is nearly as long as a body may be.
 fn long() -> String {
@@ -102,4 +112,44 @@ pub(super) async fn large_things(target: &Target, round: u64) {
     }
     let _rows: Value = target.get(&format!("{path}/messages")).await.1;
     target.delete(&path).await;
+}
+
+/// Sends files that are nearly as large as they may be, more at once than there is room for, in each way that
+/// there is: each is taken, or asked to come again. Those that are taken are read, sent and erased.
+pub(super) async fn files(target: &Target) {
+    let text = WORDS.repeat(FILE / WORDS.len());
+    let page = "<b><i>x".repeat(FILE / 7);
+    let kinds = [("text/plain", text), ("text/html", page)];
+    let upload = async |n: usize| {
+        let (kind, file) = &kinds[n % kinds.len()];
+        let request = target.request(Method::POST, "/api/attachments").header("content-type", *kind);
+        // Files that are the same are stored once.
+        let file = format!("{n} {file}");
+        target.taken_or_asked_again(request.body(file), 201).await
+    };
+    let stored: Vec<Value> = join_all((0..FILES).map(upload)).await.into_iter().flatten().collect();
+    assert!(!stored.is_empty(), "some are taken");
+    let path = |file: &Value| format!("/api/attachments/{}", file["id"].as_str().unwrap());
+    join_all(stored.iter().map(async |file| assert_eq!(target.get(&path(file)).await.0, 200))).await;
+    let ids: Vec<&Value> = stored.iter().map(|file| &file["id"]).take(2).collect();
+    let run = json!({ "tasks": [{ "description": "Read it", "attachments": ids }] });
+    let (status, run) =
+        target.send(target.request(Method::POST, "/api/runs").header("prefer", "wait=100").json(&run)).await;
+    assert_eq!(status, 200, "{run}");
+    target.delete(&format!("/api/runs/{}", run["runId"].as_str().unwrap())).await;
+    join_all(stored.iter().map(async |file| target.delete(&path(file)).await)).await;
+    in_messages(target).await;
+}
+
+/// Sends files within messages of the API of OpenAI: they are stored and read, and are more than a model is told.
+async fn in_messages(target: &Target) {
+    let data = format!("data:text/plain;base64,{}", WORDS_BASE64.repeat(FILE / WORDS.len()));
+    let part = json!({ "type": "file", "file": { "filename": "a.txt", "file_data": data } });
+    let message = json!({ "model": "consort", "messages": [{ "role": "user", "content": [part] }] }).to_string();
+    let say = async |_n: usize| {
+        let request = target.request(Method::POST, "/v1/chat/completions").header("content-type", "application/json");
+        let answer = target.taken_or_asked_again(request.body(message.clone()), 400).await;
+        assert!(answer.is_none_or(|answer| answer["error"]["code"] == "BUDGET_EXCEEDED"));
+    };
+    join_all((0..FILES / 2).map(say)).await;
 }

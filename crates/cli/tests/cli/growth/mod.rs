@@ -23,7 +23,7 @@ const ROUNDS_DEFAULT: u64 = 1;
 /// An attack: it ends when everything is answered. The number of the round makes its names new ones.
 type Attack = for<'a> fn(&'a Target, u64) -> BoxFuture<'a, ()>;
 
-const ATTACKS: [(&str, Attack); 18] = [
+const ATTACKS: [(&str, Attack); 19] = [
     ("schemas and patterns", |target, _| Box::pin(compiled::schemas(target))),
     ("schemas of a client's own tools", |target, _| Box::pin(compiled::manifests(target))),
     ("schemas of peers", |target, round| Box::pin(compiled::peers(target, round))),
@@ -42,6 +42,7 @@ const ATTACKS: [(&str, Attack); 18] = [
     ("readers that do not read", |target, _| Box::pin(kept::slow_readers(target))),
     ("half-sent requests", |target, _| Box::pin(kept::half_sent(target))),
     ("documents and messages", |target, round| Box::pin(kept::large_things(target, round))),
+    ("files", |target, _| Box::pin(kept::files(target))),
 ];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -88,6 +88,18 @@ impl Target {
         (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
     }
 
+    /// Sends a large request that must be answered with this status, or with the one that asks to come again when
+    /// large requests are fewer; returns the body of the former.
+    pub(super) async fn taken_or_asked_again(&self, request: reqwest::RequestBuilder, status: u16) -> Option<Value> {
+        // A server that does not take a body closes the connection, maybe before a busy client has read why.
+        let answer = request.send().await.ok()?;
+        let answered = answer.status().as_u16();
+        let is_asked_again = answer.headers().contains_key("retry-after");
+        let body: Value = answer.json().await.unwrap();
+        assert!(answered == status || (answered == 503 && is_asked_again), "{answered} {body}");
+        (answered == status).then_some(body)
+    }
+
     pub(super) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.http.request(method, format!("{}{path}", self.server.url())).bearer_auth(KEY)
     }
