@@ -264,10 +264,15 @@ fn put_attachments(tx: &Transaction<'_>, stream: i64, texts: &[Arc<str>], hashes
     Ok(())
 }
 
-/// Replaces the words of a stream, where the append has other ones.
+/// Replaces the words of a stream, where the append has other ones. Words that wait are not in the index, which
+/// is asked only about others: a look into it costs as much as all else of an append.
 fn put_words(tx: &Transaction<'_>, stream: i64, append: &Append) -> rusqlite::Result<()> {
     let Some(words) = &append.row.words else { return Ok(()) };
     if append.expected > 0 {
+        let replaced = "UPDATE unindexed SET text = ? WHERE stream = ?";
+        if tx.prepare_cached(replaced)?.execute(params![words, stream])? > 0 {
+            return Ok(());
+        }
         let mut indexed = tx.prepare_cached("SELECT text = ? FROM words WHERE rowid = ?")?;
         match indexed.query_row(params![words, stream], |row| row.get(0)).optional()? {
             Some(true) => return Ok(()),
@@ -275,8 +280,7 @@ fn put_words(tx: &Transaction<'_>, stream: i64, append: &Append) -> rusqlite::Re
             None => 0,
         };
     }
-    let sql = "INSERT INTO unindexed (stream, text) VALUES (?, ?) ON CONFLICT DO UPDATE SET text = excluded.text";
-    tx.prepare_cached(sql)?.execute(params![stream, words])?;
+    tx.prepare_cached("INSERT INTO unindexed (stream, text) VALUES (?, ?)")?.execute(params![stream, words])?;
     Ok(())
 }
 
