@@ -26,6 +26,10 @@ use crate::ring::{CommitFrames, Frame, Listener, News};
 const WORDS_MAX: usize = 1024;
 /// Messages that wait for a slow link; hints and words that come then are dropped.
 const SAID_MAX: usize = 4096;
+/// Messages that are sent together: those that wait when the link is free.
+const TOGETHER_MAX: usize = 1024;
+/// The bytes of words that become one message. Those who watch get them as one, as slow watchers do.
+const WORDS_BYTES_MAX: usize = 16 * 1024;
 /// The time between two reports of missing links.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 /// Watchers of another node at the same time: more than its clients could look at.
@@ -271,9 +275,9 @@ impl Engine {
                     Some(Err(error)) => tracing::debug!(%error, "another node said something unknown"),
                     None => break,
                 },
-                Some(said) = saying.recv() => {
-                    let Ok(text) = serde_json::to_string(&said) else { continue };
-                    if outgoing.send(text).await.is_err() {
+                Some(first) = saying.recv() => {
+                    let said = together(first, &mut saying);
+                    if send(&outgoing, said).await.is_err() {
                         break;
                     }
                 }
@@ -296,6 +300,48 @@ impl Engine {
             Said::Attends { question, attends } => links.0.presence.answered(question, attends),
         }
     }
+}
+
+/// Returns everything that waits to be said, with words that follow each other as one message.
+fn together(first: Said, saying: &mut mpsc::Receiver<Said>) -> Vec<Said> {
+    let mut all: Vec<Said> = Vec::new();
+    // The place of the last message to each watcher: what is said to one keeps its order.
+    let mut last: HashMap<u64, usize> = HashMap::new();
+    let mut next = Some(first);
+    while let Some(said) = next {
+        let watcher = match &said {
+            Said::Words { watcher, .. } | Said::News { watcher } => Some(*watcher),
+            Said::Follow { .. } | Said::Leave { .. } | Said::Look | Said::WhoAttends { .. } | Said::Attends { .. } => {
+                None
+            }
+        };
+        let before = watcher.and_then(|watcher| last.get(&watcher)).and_then(|place| all.get_mut(*place));
+        if !before.is_some_and(|before| join(before, &said)) {
+            watcher.and_then(|watcher| last.insert(watcher, all.len()));
+            all.push(said);
+        }
+        next = if all.len() < TOGETHER_MAX { saying.try_recv().ok() } else { None };
+    }
+    all
+}
+
+/// Adds words to a message with those before them; returns whether it did.
+fn join(before: &mut Said, said: &Said) -> bool {
+    match (before, said) {
+        (Said::Words { after, frame, .. }, Said::Words { after: same, frame: more, .. }) => {
+            after == same && frame.join(more, WORDS_BYTES_MAX)
+        }
+        _ => false,
+    }
+}
+
+async fn send(outgoing: &mpsc::Sender<String>, said: Vec<Said>) -> Result<(), mpsc::error::SendError<String>> {
+    for said in said {
+        if let Ok(text) = serde_json::to_string(&said) {
+            outgoing.send(text).await?;
+        }
+    }
+    Ok(())
 }
 
 /// A link that is open until this is dropped.

@@ -218,7 +218,12 @@ async fn talk(engine: &Engine, node: Arc<str>, socket: Socket) {
                 Ok(None) => return,
                 Err(_elapsed) => Out::Ping,
             };
-            if outgoing.send(out).await.is_err() {
+            // Everything that waits leaves together, and nothing waits for more to come.
+            let mut fed = outgoing.feed(out).await;
+            while let (Ok(()), Ok(text)) = (fed, told.try_recv()) {
+                fed = outgoing.feed(Out::Text(text)).await;
+            }
+            if fed.is_err() || outgoing.flush().await.is_err() {
                 return;
             }
         }

@@ -128,4 +128,58 @@ impl LiveFrame {
         // A frame holds nothing that JSON cannot write.
         serde_json::to_string(self).unwrap_or_default()
     }
+
+    /// Adds words of the same answer that follow its own, up to so many bytes together; returns whether it did.
+    pub fn join(&mut self, next: &LiveFrame, max: usize) -> bool {
+        let follows = |text: &str, offset: usize, more: &str, at: usize| {
+            offset.saturating_add(text.len()) == at && text.len().saturating_add(more.len()) <= max
+        };
+        match (self, next) {
+            (
+                LiveFrame::Token { run_id, turn, token, offset, sent_at },
+                LiveFrame::Token { run_id: run, turn: of, token: more, offset: at, sent_at: then },
+            ) if run_id == run && turn == of && follows(token, *offset, more, *at) => {
+                token.push_str(more);
+                *sent_at = *then;
+                true
+            }
+            (
+                LiveFrame::Chunk { call_id, content, offset, thinking, chat_seq, .. },
+                LiveFrame::Chunk { call_id: call, content: more, offset: at, thinking: thinks, chat_seq: seq, .. },
+            ) if (&*call_id, &*thinking, &*chat_seq) == (call, thinks, seq) && follows(content, *offset, more, *at) => {
+                content.push_str(more);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(run: &str, token: &str, offset: usize) -> LiveFrame {
+        let sent_at = Iso(offset as u64);
+        LiveFrame::Token { run_id: run.into(), turn: Arc::default(), token: token.to_owned(), offset, sent_at }
+    }
+
+    #[test]
+    fn words_are_joined_to_those_before_them_and_to_no_others() {
+        let mut words = token("a", "un", 3);
+        assert!(words.join(&token("a", "do", 5), 4));
+        assert_eq!(
+            words,
+            LiveFrame::Token {
+                run_id: "a".into(),
+                turn: Arc::default(),
+                token: "undo".to_owned(),
+                offset: 3,
+                sent_at: Iso(5)
+            }
+        );
+        for (next, max) in [(token("a", "ing", 7), 6), (token("a", "ing", 8), 99), (token("b", "ing", 7), 99)] {
+            assert!(!words.join(&next, max), "{next:?}");
+        }
+    }
 }
