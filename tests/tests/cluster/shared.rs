@@ -2,6 +2,7 @@
 //! the line of those that wait. Counted from outside there is one limit, no matter which node works.
 
 use std::num::NonZeroU32;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,7 +21,7 @@ use consort_runtime::engine::{Engine, Error};
 use consort_runtime::limits::{Limits, ModelLimit, parse_rate};
 use consort_runtime::ring::Frame;
 use consort_tools::{Answer, Invocation, Tool};
-use futures::future::{BoxFuture, join_all};
+use futures::future::{BoxFuture, join_all, poll_immediate};
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
@@ -347,6 +348,30 @@ async fn a_run_in_the_line_takes_commands_from_any_node_and_keeps_its_place() {
     let is_told = |kind: &EventKind| matches!(kind, EventKind::DirectiveGiven { directive } if directive.content.as_str() == "be brief");
     assert_eq!(told.iter().filter(|event| is_told(&event.kind)).count(), 1);
     assert!(nodes[1].way.lease().is_current(nodes[1].way.lease().term()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_in_the_line_goes_on_though_the_sender_of_a_command_is_gone_half_way() {
+    let world = World::default();
+    let nodes: [Node; 2] = world.nodes(Limited { running: 1, queued: 64, ..FREE }).await;
+    let mut runs = Vec::new();
+    for place in 0..24 {
+        runs.push(begin(&nodes[place % 2], None).await.unwrap());
+    }
+    // Each sender makes one step more than the one before, until the last has its answer.
+    let mut was_answered = false;
+    for (steps, run) in runs.iter().skip(4).enumerate() {
+        let mut sent = pin!(direct(nodes[0].engine.clone(), run.clone(), "be brief".to_owned()));
+        for _step in 0..steps {
+            was_answered = poll_immediate(sent.as_mut()).await.is_some();
+            if was_answered {
+                break;
+            }
+            sleep(Duration::from_millis(1)).await;
+        }
+    }
+    assert!(was_answered, "no sender had the time to be answered");
+    end(&nodes[1], &runs).await;
 }
 
 /// Joins two nodes by a link; it ends when its tasks are dropped.

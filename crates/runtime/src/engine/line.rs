@@ -148,8 +148,11 @@ impl Engine {
         let priority = found.run.spec().priority();
         let waits = found.waits();
         self.resume(*found, waits.then(|| Seat::in_line(self.0.admission(Kind::Run), &id, priority)));
+        let mut visit = Visit { engine: self, run: waits.then_some(&id) };
         let answer: Option<Result<Vec<Event>, Refused>> = self.ask_runner(run, command.clone(), None).await;
-        if waits && !self.run(run).await?.ended() {
+        let ended = self.run(run).await.map(|run| run.ended());
+        // Where it cannot be read, it is better in the line, where an ended run is passed over.
+        if visit.run.take().is_some() && !ended.unwrap_or(false) {
             self.stand_in_line(&id, epoch, priority).await;
         }
         Ok(answer.transpose()?)
@@ -172,6 +175,20 @@ impl Engine {
             Some(common) => Ok(here + common.queued(&[]).await?.length),
             None => Ok(here),
         }
+    }
+}
+
+/// A run that waits and was taken to be given a command. When that is dropped half-way, as with the connection of its
+/// client, its runner is stopped: a run of this node without one is found, a runner outside of the line waits for ever.
+struct Visit<'a> {
+    engine: &'a Engine,
+    run: Option<&'a Arc<str>>,
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let stopped = self.run.and_then(|run| self.engine.live().remove(run));
+        drop(stopped);
     }
 }
 
