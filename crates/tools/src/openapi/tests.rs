@@ -183,8 +183,8 @@ fn documents_that_are_none_are_told_from_each_other() {
     for (text, part) in [
         ("", "is not JSON"),
         ("openapi: 3.0.0\n", "looks like YAML"),
-        ("[]", "no OpenAPI 3 document"),
-        (r#"{"openapi": 3}"#, "no OpenAPI 3 document"),
+        ("[]", "not an OpenAPI 3 document"),
+        (r#"{"openapi": 3}"#, "not an OpenAPI 3 document"),
         (r#"{"swagger": "2.0"}"#, "Swagger 2"),
         (r#"{"openapi": "3.1.0", "servers": [{"url": "http://h"}]}"#, "has no operations"),
         (r#"{"openapi": "3.1.0"}"#, "does not say where the API is"),
