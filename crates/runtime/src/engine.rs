@@ -140,7 +140,7 @@ impl Engine {
         if is_shared {
             seams.limits = seams.limits.among(&seams.cluster, seams.tools.infos());
         }
-        let line = Line::new(seams.runs_of_all.filter(|_| is_shared));
+        let line = Line::new(seams.runs_of_all.filter(|_| is_shared), &seams.cluster.lease());
         let admission = |kind: Kind| {
             let places = line.places.clone().filter(|_| kind == Kind::Run);
             (kind, Admission::new(pools.of(kind).capacity, seams.clock).among(places))

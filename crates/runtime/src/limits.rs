@@ -143,7 +143,8 @@ impl Limits {
         let wanted: Arc<Notify> = Arc::default();
         let shared = |rate: Rate, name: String| Arc::new(Bucket::new(rate, Some((cluster.clone(), name))));
         let gate = |(alias, gate): (&String, &ModelGate)| {
-            let slots = Portion::part(format!("model/{alias}"), slots(gate.limit), 0, wanted.clone());
+            let slots =
+                Portion::part(format!("model/{alias}"), (slots(gate.limit), 0), cluster.lease(), wanted.clone());
             let rate = gate.limit.rate.map(|rate| shared(rate, format!("rate/{alias}")));
             (alias.clone(), ModelGate { limit: gate.limit, slots: Arc::new(slots), rate })
         };
@@ -229,7 +230,7 @@ impl Limits {
             None => Portion::whole(1),
             Some(among) => {
                 let linger = among.timeouts.get(name).copied().unwrap_or(CALL_MS);
-                Portion::part(format!("lock/{name}"), 1, linger, among.wanted.clone())
+                Portion::part(format!("lock/{name}"), (1, linger), among.cluster.lease(), among.wanted.clone())
             }
         };
         let lock = Arc::new(lock);

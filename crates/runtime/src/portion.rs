@@ -7,7 +7,7 @@ use std::time::Duration;
 use consort_core::id::Millis;
 use consort_core::share::{Ask, Division, Part};
 use consort_log::Error;
-use consort_log::cluster::{Cluster, Common};
+use consort_log::cluster::{Cluster, Common, Lease, Term};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -32,6 +32,8 @@ struct Share {
     total: usize,
     /// The time for which a slot is still in use after its node is gone.
     linger: Millis,
+    /// The lease of this node: what it held in an earlier term may be another's by now.
+    lease: Lease,
     state: Mutex<State>,
     /// Wakes the task that asks for more.
     wanted: Arc<Notify>,
@@ -39,8 +41,8 @@ struct Share {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The node under whose id the slots are held.
-    node: Arc<str>,
+    /// The term in which the slots were given to this node.
+    term: Option<Term>,
     /// The slots that are held, used or not.
     held: usize,
     /// The slots that should be held, as soon as others want the rest.
@@ -60,6 +62,8 @@ struct State {
 pub(crate) struct Slot {
     permit: Option<OwnedSemaphorePermit>,
     portion: Arc<Portion>,
+    /// The term in which it was taken; absent where the node is alone.
+    term: Option<Term>,
 }
 
 /// Somebody who waits for a slot.
@@ -73,20 +77,37 @@ impl Portion {
 
     /// Creates this node's part of a limit, at first none of it. Waiters wake the task that calls
     /// [`Portion::settle`].
-    pub(crate) fn part(name: String, total: usize, linger: Millis, wanted: Arc<Notify>) -> Portion {
-        let share = Share { name, total, linger, state: Mutex::default(), wanted };
+    pub(crate) fn part(name: String, (total, linger): (usize, Millis), lease: Lease, wanted: Arc<Notify>) -> Portion {
+        let share = Share { name, total, linger, lease, state: Mutex::default(), wanted };
         Portion { slots: Arc::new(Semaphore::new(0)), share: Some(share) }
     }
 
     /// Returns a slot, if one is free and nobody waits.
     pub(crate) fn try_take(self: &Arc<Self>) -> Option<Slot> {
         let permit = self.slots.clone().try_acquire_owned().ok()?;
-        Some(Slot { permit: Some(permit), portion: self.clone() })
+        self.used(permit)
+    }
+
+    /// Returns the slot of a permit, unless it was given to this node before it was taken for dead.
+    fn used(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> Option<Slot> {
+        let term = match &self.share {
+            None => None,
+            Some(share) => {
+                let Some(term) = share.term() else {
+                    permit.forget();
+                    share.wanted.notify_one();
+                    return None;
+                };
+                Some(term)
+            }
+        };
+        Some(Slot { permit: Some(permit), portion: self.clone(), term })
     }
 
     /// Returns the number of slots that are free.
     pub(crate) fn free(&self) -> usize {
-        self.slots.available_permits()
+        let is_lost = self.share.as_ref().is_some_and(|share| share.term().is_none());
+        if is_lost { 0 } else { self.slots.available_permits() }
     }
 
     /// Waits for a slot.
@@ -95,10 +116,17 @@ impl Portion {
             return slot;
         }
         let waiter = Waiter::new(self.share.as_ref());
-        // These semaphores are never closed.
-        let permit = self.slots.clone().acquire_owned().await.ok();
-        drop(waiter);
-        Slot { permit, portion: self }
+        loop {
+            let slot = match self.slots.clone().acquire_owned().await {
+                Ok(permit) => self.used(permit),
+                // These semaphores are never closed.
+                Err(_) => Some(Slot { permit: None, portion: self.clone(), term: None }),
+            };
+            if let Some(slot) = slot {
+                drop(waiter);
+                return slot;
+            }
+        }
     }
 
     /// Says how many more slots could be used, though nobody waits for them.
@@ -121,11 +149,16 @@ impl Portion {
     /// Gives back what is too much, and asks for what is missing. A node that leaves gives back all it can.
     pub(crate) async fn settle(&self, cluster: &dyn Cluster, leaves: bool) -> Result<(), Error> {
         let (Some(share), Some(common)) = (&self.share, cluster.common()) else { return Ok(()) };
+        let term = share.lease.term();
         let node = cluster.id();
-        let Some((held, wanted)) = self.needs(share, &node, leaves) else { return Ok(()) };
+        let Some((held, wanted)) = self.needs(share, term, leaves) else { return Ok(()) };
         let ask = Ask { node: &node, total: share.total, held, wanted, linger: share.linger };
         let part = ask_for(common, &share.name, &ask).await?;
         let mut state = share.state();
+        if share.lease.term() != term {
+            // It was given to a node that is taken for dead by now.
+            return Ok(());
+        }
         let gain = part.held.saturating_sub(held);
         state.held += gain;
         (state.fair, state.contended) = (part.fair, part.contended);
@@ -135,11 +168,12 @@ impl Portion {
     }
 
     /// Gives back what is too much; returns what is held then and what is wanted, if others must hear of it.
-    fn needs(&self, share: &Share, node: &Arc<str>, leaves: bool) -> Option<(usize, usize)> {
+    fn needs(&self, share: &Share, term: Term, leaves: bool) -> Option<(usize, usize)> {
         let mut state = share.state();
-        if state.node != *node {
-            // Whatever was held under another id is not this node's any more.
-            (state.node, state.fair, state.contended) = (node.clone(), 0, state.held > 0);
+        if state.term != Some(term) {
+            // Whatever was held in another term is not this node's any more.
+            self.slots.forget_permits(self.slots.available_permits());
+            (state.term, state.held, state.fair, state.contended) = (Some(term), 0, 0, state.held > 0);
         }
         let used = state.held.saturating_sub(self.slots.available_permits());
         let need = if leaves { used } else { used.saturating_add(state.waiting).saturating_add(state.demand) };
@@ -160,6 +194,11 @@ impl Portion {
 }
 
 impl Share {
+    /// Returns the term in which the slots were given to this node, unless it is over.
+    fn term(&self) -> Option<Term> {
+        self.state().term.filter(|term| *term == self.lease.term())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -188,6 +227,11 @@ impl Drop for Slot {
     fn drop(&mut self) {
         let Some(share) = &self.portion.share else { return };
         let mut state = share.state();
+        if state.term != self.term {
+            // It was lost with its term, and is not counted any more.
+            self.permit.take().into_iter().for_each(OwnedSemaphorePermit::forget);
+            return;
+        }
         if !state.contended {
             return;
         }
@@ -226,4 +270,45 @@ pub(crate) fn read<T: Default + serde::de::DeserializeOwned>(name: &str, text: O
 
 pub(crate) fn written<T: serde::Serialize>(value: &T) -> Result<String, Error> {
     serde_json::to_string(value).map_err(|error| Error::Unavailable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use consort_log::cluster::{Keeper, Moment};
+    use futures::FutureExt;
+
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(5);
+
+    /// Returns a part with so many slots, as if a note had given them to this node, and the keeper of its lease.
+    fn given(slots: usize) -> (Arc<Portion>, Keeper) {
+        let (keeper, lease) = Keeper::new(Moment::now().after(LEASE));
+        let term = lease.term();
+        let portion = Portion::part("lock/door".to_owned(), (slots, 0), lease, Arc::default());
+        let share = portion.share.as_ref().unwrap();
+        let mut state = share.state();
+        (state.term, state.held) = (Some(term), slots);
+        drop(state);
+        portion.slots.add_permits(slots);
+        (Arc::new(portion), keeper)
+    }
+
+    #[tokio::test]
+    async fn a_node_that_was_taken_for_dead_uses_nothing_that_it_held_before() {
+        let (portion, keeper) = given(2);
+        let used = portion.try_take().unwrap();
+        assert_eq!(portion.free(), 1);
+        keeper.rejoined(Moment::now().after(LEASE));
+        assert_eq!(portion.free(), 0);
+        assert!(portion.try_take().is_none(), "the free one may be another's by now");
+        drop(used);
+        assert!(portion.clone().take().now_or_never().is_none(), "so may the one that was in use");
+        let share = portion.share.as_ref().unwrap();
+        let term = share.lease.term();
+        assert_eq!(portion.needs(share, term, false), None, "nothing is held and nobody waits");
+        portion.slots.add_permits(1);
+        share.state().held = 1;
+        assert!(portion.try_take().is_some(), "what the new term gives is used");
+    }
 }

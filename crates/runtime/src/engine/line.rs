@@ -9,7 +9,7 @@ use consort_core::decide::{Command, Refused};
 use consort_core::event::Event;
 use consort_core::queue::Priority;
 use consort_core::spec::Kind;
-use consort_log::cluster::{Claimed, Common, Vacancy, Waiting};
+use consort_log::cluster::{Claimed, Common, Lease, Vacancy, Waiting};
 use tokio::sync::Notify;
 
 use super::claim::{Found, Loaded};
@@ -34,9 +34,9 @@ pub(super) struct Line {
 
 impl Line {
     /// Creates the line, with the number of runs that may be active on all nodes together.
-    pub(super) fn new(runs_of_all: Option<usize>) -> Line {
+    pub(super) fn new(runs_of_all: Option<usize>, lease: &Lease) -> Line {
         let changed: Arc<Notify> = Arc::default();
-        let part = |total| Arc::new(Portion::part("runs".to_owned(), total, 0, changed.clone()));
+        let part = |total| Arc::new(Portion::part("runs".to_owned(), (total, 0), lease.clone(), changed.clone()));
         Line { has_waiters: AtomicBool::new(true), places: runs_of_all.map(part), changed }
     }
 }
