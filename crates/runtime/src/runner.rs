@@ -135,10 +135,6 @@ struct Batch {
 /// Becomes true when the engine is draining; clones see it too.
 pub(crate) type Draining = watch::Receiver<bool>;
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one at a time, for the length of one decision; a box would be one allocation for each request"
-)]
 enum Wake {
     Reports(Vec<Report>),
     Request(Request),
