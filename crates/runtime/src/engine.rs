@@ -196,17 +196,26 @@ impl Engine {
         if let Some(error) = stalled {
             return Err(error.into());
         }
-        match self.ask_runner(run, command.clone(), None).await {
-            Some(answer) => Ok(answer?),
-            // No runner here owns it: an ended run reports its end.
-            None => match self.run(run).await?.decide(command.clone(), self.0.seams.clock.now()) {
-                Err(refused) => Err(refused.into()),
-                Ok(_) if self.is_alone() => Err(Error::NotOwned(run.to_owned())),
-                Ok(_) => match self.visit(run, &command).await? {
-                    Some(events) => Ok(events),
-                    None => self.send(run, command).await,
-                },
-            },
+        let message = (!self.is_alone()).then(messages::fresh);
+        let key = message.as_deref().map(messages::key);
+        if let Some(answer) = self.ask_runner(run, command.clone(), key.clone()).await {
+            return Ok(answer?);
+        }
+        // No runner here owns it: an ended run reports its end.
+        let refused = self.run(run).await?.decide(command.clone(), self.0.seams.clock.now()).err();
+        let (Some(message), Some(key)) = (message, key) else {
+            return Err(refused.map_or_else(|| Error::NotOwned(run.to_owned()), Error::from));
+        };
+        // One that is gone by now may have stored it, and could not say so.
+        if self.holder(&key).await?.is_some() {
+            return Ok(Vec::new());
+        }
+        if let Some(refused) = refused {
+            return Err(refused.into());
+        }
+        match self.visit(run, &command, key).await? {
+            Some(events) => Ok(events),
+            None => self.send(message, run, command).await,
         }
     }
 

@@ -166,7 +166,7 @@ impl Engine {
 
     /// Gives a loaded run an owner and the admission it had. One that waits for a slot of any node gets one here, or
     /// waits on.
-    async fn go_on(&self, found: Found) {
+    pub(super) async fn go_on(&self, found: Found) {
         if self.is_alone() || !found.waits() {
             return self.resume(found, None);
         }

@@ -140,16 +140,21 @@ impl Engine {
 
     /// Gives a command to a run that nobody owns, and leaves it where it was; returns `None` for a run that has
     /// an owner.
-    pub(super) async fn visit(&self, run: &str, command: &Command) -> Result<Option<Vec<Event>>, Error> {
+    pub(super) async fn visit(&self, run: &str, command: &Command, key: String) -> Result<Option<Vec<Event>>, Error> {
         let Some(claimed) = self.0.seams.cluster.take(run).await? else { return Ok(None) };
         let Loaded::Found(found) = self.find(claimed).await else { return Ok(None) };
         let epoch = found.claimed.epoch;
         let id = found.claimed.stream.clone();
         let priority = found.run.spec().priority();
         let waits = found.waits();
+        // Nobody from before can store anything now that it is taken, so it is known whether somebody did.
+        if self.holder(&key).await?.is_some() {
+            self.go_on(*found).await;
+            return Ok(Some(Vec::new()));
+        }
         self.resume(*found, waits.then(|| Seat::in_line(self.0.admission(Kind::Run), &id, priority)));
         let mut visit = Visit { engine: self, run: waits.then_some(&id) };
-        let answer: Option<Result<Vec<Event>, Refused>> = self.ask_runner(run, command.clone(), None).await;
+        let answer: Option<Result<Vec<Event>, Refused>> = self.ask_runner(run, command.clone(), Some(key)).await;
         let ended = self.run(run).await.map(|run| run.ended());
         // Where it cannot be read, it is better in the line, where an ended run is passed over.
         if visit.run.take().is_some() && !ended.unwrap_or(false) {

@@ -51,10 +51,9 @@ enum Answer {
 }
 
 impl Engine {
-    /// Sends a command to the node that owns a run; returns the events that it caused. A command that nobody
-    /// takes in time is withdrawn.
-    pub(super) async fn send(&self, run: &str, command: Command) -> Result<Vec<Event>, Error> {
-        let stream: Arc<str> = format!("{KIND}-{}", uuid::Uuid::now_v7().simple()).into();
+    /// Sends a command to the node that owns a run, as a message of this name; returns the events that it caused. A
+    /// command that nobody takes in time is withdrawn.
+    pub(super) async fn send(&self, stream: Arc<str>, run: &str, command: Command) -> Result<Vec<Event>, Error> {
         let log = &self.0.seams.log;
         let mut news = log.news(&stream);
         let message = Message { run: run.into(), command };
@@ -214,8 +213,14 @@ impl Messages {
     }
 }
 
+/// Returns the name of a new message. A command has one before it is known whether it must be sent: whoever does it
+/// claims its key, so that it is done once.
+pub(super) fn fresh() -> Arc<str> {
+    format!("{KIND}-{}", uuid::Uuid::now_v7().simple()).into()
+}
+
 /// Returns the key that is claimed by what a message causes.
-fn key(stream: &str) -> String {
+pub(super) fn key(stream: &str) -> String {
     format!("{KIND}/{stream}")
 }
 
