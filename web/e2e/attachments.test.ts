@@ -28,6 +28,23 @@ async function paste(name: string, text: string, type: string): Promise<void> {
   );
 }
 
+/** Keeps the next request to this address back until it is released. */
+async function hold(url: string): Promise<{ release: () => void }> {
+  let release = (): void => {};
+  const released = new Promise<void>((done) => {
+    release = done;
+  });
+  await page.route(
+    url,
+    async (route) => {
+      await released;
+      await route.continue();
+    },
+    { times: 1 },
+  );
+  return { release };
+}
+
 describe('a file', () => {
   it('dropped, pasted or chosen goes with the message, and is there after a reload', async () => {
     await drop(page, 'What would you like to do?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
@@ -75,6 +92,29 @@ describe('a file', () => {
     await talk.getByText('One file.', { exact: true }).waitFor();
   });
 
+  it('that is still on its way holds its message back until it is there', async () => {
+    const talk = page.getByRole('log', { name: 'Conversation' });
+    const held = await hold('**/api/attachments');
+    await paste('slow.txt', 'At last', 'text/plain');
+    await chips().getByRole('img', { name: 'Uploading' }).waitFor();
+    await composer().fill('[say It came.] Wait for it');
+    await composer().press('Enter');
+    expect(await composer().inputValue()).toBe('[say It came.] Wait for it');
+    held.release();
+    await talk.getByText('It came.', { exact: true }).waitFor();
+    await talk.getByRole('button', { name: 'slow.txt' }).waitFor();
+    // Refused, it is the writer's turn again.
+    const refused = await hold('**/api/attachments');
+    await paste('tool.exe', 'MZ', 'application/x-msdownload');
+    await composer().fill('[say Never.] With this');
+    await composer().press('Enter');
+    refused.release();
+    await chips()
+      .getByText(/not attached: /)
+      .waitFor();
+    expect(await composer().inputValue()).toBe('[say Never.] With this');
+  });
+
   it('that the server does not take says why, and keeps nothing from being sent', async () => {
     await paste('tool.exe', 'MZ', 'application/x-msdownload');
     await chips()
@@ -88,7 +128,7 @@ describe('a file', () => {
   it('is kept with the words of a message that was refused, and of one that was left', async () => {
     await drop(page, 'What would you like to do?', [{ name: 'hive.csv', text: 'hive,kg\none,42' }]);
     await composer().fill('[say Here.] Are you there?');
-    await expect.poll(() => page.getByRole('button', { name: 'Send' }).isEnabled()).toBe(true);
+    await expect.poll(() => chips().getByRole('img', { name: 'Uploading' }).count()).toBe(0);
     await opened.context.setOffline(true);
     await composer().press('Enter');
     await page.getByRole('alert').getByText('Your message was not sent').waitFor();

@@ -35,8 +35,8 @@ export async function open(
     locale,
     reducedMotion: 'reduce',
   });
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
-  page.setDefaultTimeout(120_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {

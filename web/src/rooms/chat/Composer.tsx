@@ -1,6 +1,6 @@
 import { ActionIcon, Button, FileButton, Select, Textarea, Tooltip } from '@mantine/core';
 import { IconArrowUp, IconPaperclip, IconPlayerStopFilled } from '@tabler/icons-react';
-import { type ClipboardEvent, type KeyboardEvent, useRef } from 'react';
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { useCapabilities } from '../../api/queries';
 import type { Mode } from '../../chat/frame';
 import { ActIcon } from '../../ui/Act';
@@ -34,6 +34,14 @@ interface ComposerProps {
 /** The id of the field for messages, of which a page has one. */
 export const COMPOSER = 'message';
 
+/** A message to send as soon as its files are uploaded and the one before it was taken. */
+interface Wanted {
+  content: string;
+  ifBusy: 'interrupt' | undefined;
+  /** The files refused before; one more, and the writer decides again. */
+  refused: number;
+}
+
 /** The field for messages. While a turn runs, a message waits for its end or interrupts it. */
 export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode }: ComposerProps) {
   const models = useCapabilities().data?.models ?? [];
@@ -43,14 +51,19 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
   const [mode, setMode] = useMode();
   const messageOf = useMessage();
   const here = useRef<HTMLDivElement>(null);
-  const submit = (ifBusy?: 'queue' | 'interrupt'): void => {
-    if (!content.trim() || isSending || isUploading) return;
+  const [wanted, setWanted] = useState<Wanted>();
+  const refused = files.filter(({ problem }) => problem !== undefined).length;
+  const isDue = wanted !== undefined && wanted.content === content && wanted.refused === refused;
+  const isHeld = isSending || isUploading;
+  const deliver = (ifBusy?: 'interrupt'): void => {
+    const busy = ifBusy ?? (isRunning ? 'queue' : undefined);
     const attached = files.flatMap((file) => file.attached ?? []);
-    const message: Message = { ...messageOf(content, attached), ...(ifBusy ? { if_busy: ifBusy } : {}) };
+    const message: Message = { ...messageOf(content, attached), ...(busy ? { if_busy: busy } : {}) };
     setDraft({ content: '', files: [], refusal: undefined });
     send({ message, attached }).catch((reason: unknown) => {
       // The refused message stands before the text typed meanwhile.
       const since = newestDraft(thread);
+      setWanted(undefined);
       setDraft({
         content: since.content ? `${content}\n\n${since.content}` : content,
         files: [...files, ...since.files],
@@ -58,6 +71,14 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
       });
     });
   };
+  const submit = (ifBusy?: 'interrupt'): void => {
+    if (!content.trim()) return;
+    if (isHeld) setWanted({ content, ifBusy, refused });
+    else deliver(ifBusy);
+  };
+  useEffect(() => {
+    if (isDue && !isHeld) deliver(wanted.ifBusy);
+  });
   const choose = (chosen: Mode): void => {
     setMode(chosen);
     if (isRunning) setTurnMode?.(chosen);
@@ -72,7 +93,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
     if (event.key === 'Escape' && isRunning && !event.repeat && !event.nativeEvent.isComposing) stop();
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    submit(isRunning ? 'queue' : undefined);
+    submit();
   };
   useKeys(here, isRunning ? { Escape: stop } : {});
   return (
@@ -93,7 +114,10 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
           maxRows={12}
           autoFocus
           value={content}
-          onChange={(event) => setDraft({ content: event.currentTarget.value })}
+          onChange={(event) => {
+            setWanted(undefined);
+            setDraft({ content: event.currentTarget.value });
+          }}
           onKeyDown={typed}
           onPaste={pasted}
         />
@@ -137,7 +161,7 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
               <Button size="xs" variant="default" onClick={() => submit('interrupt')}>
                 {t('Interrupt')}
               </Button>
-              <Button size="xs" onClick={() => submit('queue')}>
+              <Button size="xs" loading={isDue} onClick={() => submit()}>
                 {t('Queue')}
               </Button>
             </>
@@ -160,8 +184,8 @@ export function Composer({ isRunning, isSending, thread, send, stop, setTurnMode
               size={30}
               radius="xl"
               aria-label={t('Send')}
-              disabled={!content.trim() || isUploading}
-              loading={isSending}
+              disabled={!content.trim()}
+              loading={isSending || isDue}
               onClick={() => submit()}
             >
               <IconArrowUp size={17} />

@@ -15,7 +15,11 @@ export function ChosenFiles({ thread, files }: { thread: string; files: readonly
     <ul className={css.files} aria-label={t('Attached files')}>
       {files.map((file) => (
         <li key={file.key} data-refused={file.problem === undefined ? undefined : true}>
-          {file.attached || file.problem ? <IconFile size={14} aria-hidden /> : <Loader size={12} />}
+          {file.attached || file.problem ? (
+            <IconFile size={14} aria-hidden />
+          ) : (
+            <Loader size={12} role="img" aria-label={t('Uploading')} />
+          )}
           <span>{file.name}</span>
           <small>
             {file.problem instanceof Error

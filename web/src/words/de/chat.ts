@@ -105,6 +105,7 @@ export const CHAT = {
   Subtask: 'Teilaufgabe',
   'Revoke: {what}': 'Widerrufen: {what}',
   'Remove {name}': '{name} entfernen',
+  Uploading: 'Wird hochgeladen',
   Revoking: 'Widerrufen',
   'the answer': 'die Antwort',
   'The answer was cut at the model’s output limit.':
