@@ -175,8 +175,7 @@ async fn answer_bare(stream: TcpStream, stored: &Stored, log: &SqliteLog) -> any
             let claims = if len == 0 { vec![format!("peer-request/{number}")] } else { Vec::new() };
             let count = records.len() as Seq;
             let row = stored.row.clone();
-            let append =
-                Append { stream: stream.clone(), expected: len, epoch: 1, records: records.clone(), row, claims };
+            let append = Append { epoch: 1, claims, ..Append::new(stream.clone(), len, records.clone(), row) };
             log.append(append).await?;
             len += count;
         }

@@ -139,10 +139,10 @@ async fn fill(path: &Path, url: &str) -> anyhow::Result<()> {
         async move {
             for number in (first..ENDED + UNFINISHED).step_by(WRITTEN_AT_ONCE) {
                 let (records, row) = if number < ENDED { (records, row) } else { (begun, unfinished) };
-                let stream = format!("run-{number:032x}").into();
+                let stream = format!("run-{number:032x}");
                 let records = records.clone();
                 let row = row.clone();
-                log.append(Append { stream, expected: 0, epoch: 1, records, row, claims: Vec::new() }).await?;
+                log.append(Append { epoch: 1, ..Append::new(stream, 0, records, row) }).await?;
             }
             anyhow::Ok(())
         }

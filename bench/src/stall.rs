@@ -84,9 +84,9 @@ async fn large(log: &dyn Log) -> anyhow::Result<()> {
     };
     for expected in 0..LARGE as u64 {
         let records = vec![Record { body: "x".repeat(64 * 1024).into(), attachments: Vec::new() }];
-        let stream = "run-large".into();
+        let stream = "run-large";
         let row = row.clone();
-        log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await?;
+        log.append(Append::new(stream, expected, records, row)).await?;
     }
     Ok(())
 }

@@ -113,9 +113,9 @@ async fn only_the_newest_runs_are_read_before_a_server_answers_and_each_once_whe
     let records = log.log.read(&example, 0, usize::MAX >> 1).await.unwrap();
     let (_, row) = log.log.list(Query { limit: 1, ..Query::default() }).await.unwrap().rows.remove(0);
     let stored = |number: usize| {
-        let stream = format!("run-{number:032x}").into();
+        let stream = format!("run-{number:032x}");
         let row = row.clone();
-        Append { stream, expected: 0, epoch: 1, records: records.clone(), row, claims: Vec::new() }
+        Append { epoch: 1, ..Append::new(stream, 0, records.clone(), row) }
     };
     let reads = |log: &NotingLog| log.asked().iter().filter(|asked| matches!(asked, Asked::Read(_))).count();
     reads(&log);

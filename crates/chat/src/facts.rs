@@ -179,7 +179,7 @@ fn append(owner: &str, fact: &Fact) -> Result<Append, Error> {
     };
     // The row says it all; the record only marks the stream as begun.
     let records = vec![Record { body: "{}".into(), attachments: Vec::new() }];
-    Ok(Append { stream: stream(&fact.id), expected: 0, epoch: 0, records, row, claims: Vec::new() })
+    Ok(Append::new(stream(&fact.id), 0, records, row))
 }
 
 fn fact(stream: &str, row: &Row) -> Result<Fact, DamagedFact> {

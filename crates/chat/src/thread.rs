@@ -282,8 +282,8 @@ impl Thread {
             words: Some(self.title.as_str().into()),
         };
         let records = vec![Record { body: json!({ "at": now }).to_string().into(), attachments: Vec::new() }];
-        let stream = self.id.as_str().into();
-        log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
+        let stream = self.id.as_str();
+        log.append(Append::new(stream, expected, records, row)).await
     }
 
     /// Returns the thread of this id, if it belongs to the owner.

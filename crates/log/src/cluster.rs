@@ -185,4 +185,8 @@ pub trait Ownership: Send + Sync + 'static {
 pub trait Cluster: Membership + Ownership {
     /// Returns what the nodes have in common; nothing for a node that is alone.
     fn common(&self) -> Option<&dyn Common>;
+
+    /// Returns the lowest version of records that one of the nodes reads, as of the last beat: everything of that
+    /// version can be taken over by any of them. Cheap: no store is asked.
+    fn version(&self) -> u32;
 }

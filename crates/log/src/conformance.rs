@@ -80,7 +80,7 @@ pub fn record(body: &str) -> Record {
 /// Returns an append of records without attachments.
 pub fn append(stream: &str, expected: Seq, bodies: &[&str]) -> Append {
     let records = bodies.iter().map(|body| record(body)).collect();
-    Append { stream: stream.into(), expected, epoch: 0, records, row: row(), claims: Vec::new() }
+    Append::new(stream, expected, records, row())
 }
 
 /// Returns the query for everything.

@@ -24,17 +24,15 @@ use std::sync::Arc;
 pub use memory::MemoryLog;
 pub use sqlite::{Fault, Lost, Options, SqliteLog, announce, served_at};
 
+use consort_core::event::COMMON_VERSION;
 use consort_core::id::Millis;
 use consort_core::owner::Owner;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-/// The version of the records that this program writes, stored with each of them.
-/// It is raised whenever an earlier program would misread what this one writes: a
-/// new kind of event, or a field without which the event means something else.
-/// Records of a later version are damaged for this one, which names the version
-/// and leaves the stream as it is. 1: the first edition.
-pub const VERSION: u32 = 2;
+/// The newest version of records, which this program reads. Each record is stored with the version of its append;
+/// one of a later version is damaged for this program, which names the version and leaves the stream as it is.
+pub use consort_core::event::VERSION;
 
 /// Position of a record in its stream, from 0; also a stream's length.
 pub type Seq = u64;
@@ -65,6 +63,16 @@ pub struct Append {
     pub row: Row,
     /// The keys that no other stream may hold.
     pub claims: Vec<String>,
+    /// The version of the records: programs of an earlier one cannot read them.
+    pub version: u32,
+}
+
+impl Append {
+    /// Returns an append of records that every node reads, by a writer without an epoch, which claims nothing.
+    pub fn new(stream: impl Into<Arc<str>>, expected: Seq, records: Vec<Record>, row: Row) -> Append {
+        let stream = stream.into();
+        Append { stream, expected, epoch: 0, records, row, claims: Vec::new(), version: COMMON_VERSION }
+    }
 }
 
 /// A stream as a row of a list, stored with every append, so that lists,

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use futures::{StreamExt, TryStreamExt, stream};
 use sha2::{Digest, Sha256};
 
-use crate::{Append, Error, Log, Order, Query, Record, Row, Seq};
+use crate::{Append, Error, Log, Order, Query, Record, Row, Seq, VERSION};
 
 /// Streams listed at once.
 const STREAMS: usize = 500;
@@ -111,7 +111,13 @@ async fn copy_stream(
         let records = from.read(&stream, expected, RECORDS).await?;
         let count = records.len();
         let claims = if expected == 0 { claims.clone() } else { Vec::new() };
-        to.append(Append { stream: stream.clone(), expected, epoch, records, row: row.clone(), claims }).await?;
+        to.append(Append {
+            epoch,
+            claims,
+            version: VERSION,
+            ..Append::new(stream.clone(), expected, records, row.clone())
+        })
+        .await?;
         expected += count as Seq;
         if count < RECORDS {
             return Ok(());

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use consort_log::seal::{HASH_BYTES, Sealed};
-use consort_log::{Append, Error, Row, Seq, VERSION};
+use consort_log::{Append, Error, Row, Seq};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
@@ -18,8 +18,9 @@ use crate::text::{escape, vector};
 pub(crate) const SQL: &str = "
 WITH a AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::int8[], $3::int8[], $4::int8[], $5::text[], $6::text[], $7::text[],
-        $8::int8[], $9::int8[], $10::text[], $11::bytea[], $12::bytea[], $31::bytea[])
-    AS a (name, expected, length, epoch, kind, status, owner, started_at, ended_at, tags, body, append, checked)),
+        $8::int8[], $9::int8[], $10::text[], $11::bytea[], $12::bytea[], $31::bytea[], $30::int4[])
+    AS a (name, expected, length, epoch, kind, status, owner, started_at, ended_at, tags, body, append, checked,
+        schema)),
 c AS MATERIALIZED (SELECT * FROM unnest($13::text[], $14::text[]) AS c (name, key)),
 refused AS MATERIALIZED (
     SELECT c.name FROM c JOIN claims h ON h.key = c.key JOIN streams s ON s.id = h.stream WHERE s.name <> c.name),
@@ -27,7 +28,7 @@ updated AS (
     UPDATE streams s SET length = a.length, epoch = a.epoch, kind = a.kind, status = a.status, owner = a.owner,
         started_at = a.started_at, ended_at = a.ended_at, tags = a.tags::jsonb, body = a.body, append = a.append,
         node = CASE WHEN a.epoch > 0 THEN $29::text ELSE s.node END, given_up = s.given_up AND a.epoch = 0,
-        schema = greatest(s.schema, $30::int4), checked = a.checked
+        schema = greatest(s.schema, a.schema), checked = a.checked
     FROM a WHERE s.name = a.name AND s.length = a.expected AND s.epoch <= a.epoch
         AND a.name NOT IN (SELECT name FROM refused)
     RETURNING s.id, s.name),
@@ -35,7 +36,7 @@ inserted AS (
     INSERT INTO streams (name, length, epoch, kind, status, owner, started_at, ended_at, tags, body, append, node, schema,
         checked)
     SELECT name, length, epoch, kind, status, owner, started_at, ended_at, tags::jsonb, body, append,
-        CASE WHEN epoch > 0 THEN $29::text END, $30::int4, checked
+        CASE WHEN epoch > 0 THEN $29::text END, schema, checked
     FROM a WHERE expected = 0 AND name NOT IN (SELECT name FROM refused)
     ON CONFLICT (name) DO NOTHING RETURNING id, name),
 put AS MATERIALIZED (SELECT id, name FROM updated UNION ALL SELECT id, name FROM inserted),
@@ -88,6 +89,7 @@ struct Columns<'a> {
     ended: Vec<Option<i64>>,
     tags: Vec<String>,
     bodies: Vec<&'a [u8]>,
+    versions: Vec<i32>,
     ids: Vec<&'a [u8]>,
     checked: Vec<Vec<u8>>,
     claims: [Vec<Cow<'a, str>>; 2],
@@ -125,13 +127,25 @@ pub(crate) async fn write(
 ) -> Result<HashSet<String>, Failure> {
     let mut columns = Columns::default();
     group.iter().for_each(|pending| columns.push(pending));
-    let Columns { names, numbers, words, ended, tags, bodies, ids, checked, claims, records, attachments, said } =
-        &columns;
+    let Columns {
+        names,
+        numbers,
+        words,
+        ended,
+        tags,
+        bodies,
+        versions,
+        ids,
+        checked,
+        claims,
+        records,
+        attachments,
+        said,
+    } = &columns;
     let [expected, lengths, epochs, started] = numbers;
     let [kinds, statuses, owners] = words;
     let [claimers, keys] = claims;
     let [sayers, said, tokens] = said;
-    let version = version();
     let parameters: [&(dyn ToSql + Sync); 31] = [
         names,
         expected,
@@ -162,7 +176,7 @@ pub(crate) async fn write(
         said,
         tokens,
         node,
-        &version,
+        versions,
         checked,
     ];
     let rows = bounded(client.query(statement, &parameters)).await?;
@@ -185,6 +199,7 @@ impl<'a> Columns<'a> {
         self.ended.push(row.ended_at.map(signed));
         self.tags.push(tags(row));
         self.bodies.push(row.body.as_bytes());
+        self.versions.push(version(append));
         self.ids.push(pending.id.as_bytes());
         self.checked.push(checked(pending.id.as_bytes(), pending.sealed.row_checksum));
         for key in &append.claims {
@@ -210,7 +225,7 @@ impl<'a> Columns<'a> {
             self.records.names.push(name.clone());
             self.records.seqs.push(signed(seq));
             self.records.counts.push(i32::try_from(bundle.count).unwrap_or(i32::MAX));
-            self.records.versions.push(version());
+            self.records.versions.push(version(pending.append()));
             self.records.checksums.push(bundle.checksum.into());
             self.records.hashes.push(&bundle.hashes);
             self.records.bodies.push(bundle.body.as_bytes());
@@ -231,9 +246,9 @@ pub(crate) fn checked(append: &[u8], sum: u32) -> Vec<u8> {
     [append, &sum.to_be_bytes()].concat()
 }
 
-/// Returns the version of the records that this Consort writes.
-fn version() -> i32 {
-    i32::try_from(VERSION).unwrap_or(i32::MAX)
+/// Returns the version of the records of an append.
+fn version(append: &Append) -> i32 {
+    i32::try_from(append.version).unwrap_or(i32::MAX)
 }
 
 /// Returns the tags of a row as JSON.

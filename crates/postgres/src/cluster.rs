@@ -102,6 +102,10 @@ impl Cluster for PgCluster {
     fn common(&self) -> Option<&dyn Common> {
         Some(self)
     }
+
+    fn version(&self) -> u32 {
+        self.me.version()
+    }
 }
 
 impl Membership for PgCluster {

@@ -1,6 +1,7 @@
 //! The tables, and what a database must be like to be trusted with them. Migrations only add, and one
 //! node at a time makes them: the others wait for the lock on the table that counts them.
 
+use consort_core::event::COMMON_VERSION;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
@@ -124,24 +125,24 @@ async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     tx.batch_execute("SET LOCAL search_path = consort; LOCK TABLE meta IN ACCESS EXCLUSIVE MODE")
         .await
         .map_err(error)?;
-    let found = tx.query_typed_opt("SELECT format FROM meta", &[]).await.map_err(error)?;
-    let seen = found.as_ref().map_or(0, |row| row.get::<_, i32>(0));
-    let seen = usize::try_from(seen).unwrap_or_default();
-    let known = STEPS.len();
-    if seen > known {
-        let reason = format!("the database was written by a newer Consort (version {seen}; this one knows {known})");
+    let found = tx.query_typed_opt("SELECT format, schema FROM meta", &[]).await.map_err(error)?;
+    let (format, schema) = found.as_ref().map_or((0, 0), |row| (row.get::<_, i32>(0), row.get::<_, i32>(1)));
+    let known = i32::try_from(consort_log::VERSION).unwrap_or(i32::MAX);
+    if schema > known {
+        let reason = format!("the database was written by a newer Consort (version {schema}; this one knows {known})");
         return Err(OpenError::Refused(reason));
     }
-    for step in STEPS.iter().skip(seen) {
+    // Steps that a newer Consort has made only add to the tables.
+    for step in STEPS.iter().skip(usize::try_from(format).unwrap_or_default()) {
         tx.batch_execute(step).await.map_err(error)?;
     }
-    let format = i32::try_from(known).unwrap_or(i32::MAX);
-    let schema = i32::try_from(consort_log::VERSION).unwrap_or(i32::MAX);
+    let format = format.max(i32::try_from(STEPS.len()).unwrap_or(i32::MAX));
     let sql = if found.is_none() {
         "INSERT INTO meta (format, schema) VALUES ($1, $2)"
     } else {
         "UPDATE meta SET format = $1, schema = greatest(schema, $2)"
     };
-    tx.execute_typed(sql, &[(&format, Type::INT4), (&schema, Type::INT4)]).await.map_err(error)?;
+    let oldest = i32::try_from(COMMON_VERSION).unwrap_or(i32::MAX);
+    tx.execute_typed(sql, &[(&format, Type::INT4), (&oldest, Type::INT4)]).await.map_err(error)?;
     tx.commit().await.map_err(error)
 }

@@ -41,23 +41,17 @@ impl Registers {
         let body: Arc<str> = written(value)?;
         let tags: BTreeMap<String, String> =
             tags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let append = |expected, records| Append {
-            stream: self.stream(name),
-            expected,
-            epoch: 0,
-            records,
-            row: Row {
-                kind: self.kind.into(),
-                status: "OPEN".into(),
-                owner: Owner::local(),
-                started_at: at,
-                ended_at: None,
-                tags: tags.clone(),
-                body: body.clone(),
-                words: None,
-            },
-            claims: Vec::new(),
+        let row = Row {
+            kind: self.kind.into(),
+            status: "OPEN".into(),
+            owner: Owner::local(),
+            started_at: at,
+            ended_at: None,
+            tags,
+            body: body.clone(),
+            words: None,
         };
+        let append = |expected, records| Append::new(self.stream(name), expected, records, row.clone());
         match self.log.append(append(1, Vec::new())).await {
             // The first value is a record as well: a stream without any looks damaged.
             Err(log::Error::Fenced) => {

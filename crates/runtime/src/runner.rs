@@ -374,6 +374,7 @@ impl Runner {
             records: mem::take(&mut batch.records),
             row,
             claims: mem::take(&mut batch.claims),
+            version: self.run.version(),
         };
         loop {
             let stored = self.seams.log.append(append.clone()).await;

@@ -376,7 +376,7 @@ mod tests {
             words: None,
         };
         let records = vec![codec::encode(&event).unwrap()];
-        let append = Append { stream: "run-1".into(), expected: seq, epoch: 1, records, row, claims: Vec::new() };
+        let append = Append { epoch: 1, ..Append::new("run-1", seq, records, row) };
         log.append(append).await.unwrap();
         ring.publish(CommitFrames::Unrendered, seq);
     }

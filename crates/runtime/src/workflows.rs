@@ -448,9 +448,9 @@ impl Workflows {
             words: Some(words(document).into()),
         };
         let records = vec![Record { body: written(entry)?, attachments: Vec::new() }];
-        let stream = id.as_str().into();
+        let stream = id.as_str();
         let expected = version.saturating_sub(1);
-        self.log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await
+        self.log.append(Append::new(stream, expected, records, row)).await
     }
 }
 

@@ -24,6 +24,14 @@ pub use field::{
     FileChange, Key, Origin, Priority, Subject, Timing,
 };
 
+/// The newest version of events, which this program writes where everybody who shares the log reads it. It is
+/// raised whenever an earlier program would misread what this one writes: a new kind of event, or a field without
+/// which the event means something else; [`EventKind::since`] then says so. 1: the first edition.
+pub const VERSION: u32 = 2;
+
+/// The version of a run that does not say one, and of everything else that is stored.
+pub const COMMON_VERSION: u32 = 2;
+
 /// Something that happened in a run, and when it was decided. `at` never decreases within a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
@@ -56,7 +64,8 @@ impl From<Stored> for Event {
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum EventKind {
     /// The run was accepted. The models and tools it may use are stored with it, so an upgrade does not change
-    /// them. `copied` is the number of events, from this one on, that were copied from another run.
+    /// them. `copied` is the number of events, from this one on, that were copied from another run. `version` is
+    /// the one its events keep to, so that every node that was there when it was accepted can take it over.
     RunAccepted {
         ensemble_id: String,
         spec: Arc<Spec>,
@@ -66,6 +75,8 @@ pub enum EventKind {
         copied: u64,
         #[serde(default, skip_serializing_if = "Owner::is_local")]
         owner: Owner,
+        #[serde(default = "common_version", skip_serializing_if = "is_common_version")]
+        version: u32,
     },
     /// A process took ownership of the run; calls that the previous owner had under way are orphaned.
     RunAdopted {
@@ -225,6 +236,15 @@ pub enum EventKind {
     RunEnded { end: End },
 }
 
+fn common_version() -> u32 {
+    COMMON_VERSION
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_common_version(version: &u32) -> bool {
+    *version == COMMON_VERSION
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
@@ -234,6 +254,11 @@ impl EventKind {
     /// Returns the event of a call that ends at once, of which only the outcome is known.
     pub fn returned(call: &Id, outcome: Outcome) -> EventKind {
         EventKind::ToolReturned { call: call.clone(), outcome, duration_ms: 0, cause: None }
+    }
+
+    /// Returns the first version that has this event.
+    pub fn since(&self) -> u32 {
+        COMMON_VERSION
     }
 
     /// Returns the ids of the files that it names.

@@ -132,6 +132,7 @@ mod tests {
             belt: Belt::new(),
             copied: 0,
             owner,
+            version: crate::event::VERSION,
         };
         for (owner, stored) in [(Owner::local(), None), (Owner::peer("a"), Some("peer:a"))] {
             let json = serde_json::to_value(accepted(owner.clone())).unwrap();

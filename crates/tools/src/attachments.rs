@@ -370,7 +370,7 @@ fn damaged(stream: &str, reason: &str) -> log::Error {
 
 fn append(stream: String, (expected, body): (u64, &str), attachments: Vec<Arc<str>>, row: Row) -> Append {
     let records = vec![Record { body: body.into(), attachments }];
-    Append { stream: stream.into(), expected, epoch: 0, records, row, claims: Vec::new() }
+    Append::new(stream, expected, records, row)
 }
 
 fn row((kind, owner): (&str, &Owner), started_at: Millis, body: String, tags: &[(&str, String)]) -> Row {

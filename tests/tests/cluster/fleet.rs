@@ -9,7 +9,7 @@ use std::time::Duration;
 use consort_core::catalog::{EffectClass, ToolInfo};
 use consort_core::decide::Command;
 use consort_core::draft::{Ensemble, Request};
-use consort_core::event::{Directive, Priority};
+use consort_core::event::{COMMON_VERSION, Directive, Priority};
 use consort_core::id::Millis;
 use consort_log::clock::Clock;
 use consort_log::cluster::Membership;
@@ -113,7 +113,7 @@ impl Fleet {
             asked: Open::default(),
             locked: Open::default(),
             plan,
-            versions: vec![1; plan.nodes],
+            versions: vec![COMMON_VERSION; plan.nodes],
             // No two machines have the same time.
             ahead: (0..plan.nodes).map(|_| dice.below(APART_MS) as Millis).collect(),
             links: BTreeMap::new(),
@@ -162,7 +162,7 @@ impl Fleet {
     /// Starts the node of this place again, as the version that is installed by now.
     async fn start_again(&mut self, place: usize) {
         if self.plan.upgrades {
-            self.versions[place] = 2;
+            self.versions[place] = COMMON_VERSION + 1;
         }
         self.nodes[place] = Some(self.start(place).await);
         self.tie(place);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use consort_core::event::COMMON_VERSION;
 use consort_core::id::Millis;
 use consort_core::queue::{Priority, Queue};
 use consort_http::right;
@@ -66,6 +67,7 @@ struct Member {
     last: Instant,
     draining: bool,
     evicted: bool,
+    version: u32,
 }
 
 #[derive(Default)]
@@ -127,7 +129,7 @@ impl Store {
         self.state().is_there(node)
     }
 
-    fn join(&self, name: &str) -> Arc<str> {
+    fn join(&self, name: &str, version: u32) -> Arc<str> {
         let id: Arc<str> = format!("{name}#{}", self.numbered.fetch_add(1, Ordering::Relaxed)).into();
         let now = Instant::now();
         let member = Member {
@@ -137,6 +139,7 @@ impl Store {
             last: now,
             draining: false,
             evicted: false,
+            version,
         };
         self.state().members.insert(id.clone(), member);
         id
@@ -186,13 +189,13 @@ impl State {
 impl Way {
     /// Joins the store under this name and beats from then on.
     pub(crate) fn new(store: &Arc<Store>, name: &str) -> Arc<Way> {
-        Way::of_version(store, name, 1)
+        Way::of_version(store, name, COMMON_VERSION)
     }
 
     /// Joins as a program of this version.
     pub(crate) fn of_version(store: &Arc<Store>, name: &str, version: u32) -> Arc<Way> {
         let began = Moment::now();
-        let id = store.join(name);
+        let id = store.join(name, version);
         let (keeper, lease) = Keeper::new(began.after(LEASE));
         let way = Arc::new(Way {
             store: store.clone(),
@@ -231,7 +234,7 @@ impl Way {
             self.keeper.extend(began.after(LEASE));
         } else {
             let began = Moment::now();
-            *self.id.lock().unwrap() = self.store.join(&self.name);
+            *self.id.lock().unwrap() = self.store.join(&self.name, self.version);
             self.keeper.rejoined(began.after(LEASE));
         }
     }
@@ -280,7 +283,6 @@ impl Log for Way {
     /// Refuses the owners of earlier epochs, as the store knows them from claims.
     fn append(&self, append: Append) -> BoxFuture<'_, Result<(), Error>> {
         let id = self.name_now();
-        let version = self.version;
         let stored = self.ask(move |store| {
             let mut state = store.state();
             let owned = state.owned.get(&append.stream).map_or(0, |owned| owned.epoch);
@@ -289,6 +291,7 @@ impl Log for Way {
             }
             let stream = append.stream.clone();
             let epoch = append.epoch;
+            let version = append.version;
             store.log.append(append).now_or_never().unwrap()?;
             if epoch > 0 {
                 let version = state.owned.get(&stream).map_or(version, |owned| owned.version.max(version));
@@ -347,6 +350,12 @@ impl Compact for Way {
 impl Cluster for Way {
     fn common(&self) -> Option<&dyn Common> {
         Some(self)
+    }
+
+    fn version(&self) -> u32 {
+        let state = self.store.state();
+        let there = state.members.values().filter(|member| !member.evicted);
+        there.map(|member| member.version).min().unwrap_or(self.version)
     }
 }
 

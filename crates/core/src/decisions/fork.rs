@@ -36,6 +36,17 @@ pub struct Wanted<'a> {
     pub traceparent: Option<&'a str>,
 }
 
+/// The part of a new run that is not the old one's.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The id of its execution.
+    pub ensemble_id: String,
+    /// Its owner.
+    pub owner: Owner,
+    /// The version of events that every node reads.
+    pub version: u32,
+}
+
 /// The first events of a new run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forked {
@@ -89,15 +100,15 @@ pub struct Fork<'a> {
     wanted: &'a Wanted<'a>,
 }
 
-/// Begins a new run of an owner, called `ensemble_id`, with the events of an old one, called `run`.
+/// Begins a new run with the events of an old one, called `run`.
 pub fn fork<'a>(
     (run, events): (&str, &[Event]),
     wanted: &'a Wanted<'a>,
-    (ensemble_id, owner): (String, Owner),
+    own: Own,
     now: Millis,
 ) -> Result<Fork<'a>, Refused> {
     let (kept, origin) = kept(run, events, &wanted.keep)?;
-    let new = New::begin(kept, (ensemble_id, owner, wanted.traceparent), now);
+    let new = New::begin(kept, own, wanted.traceparent, now);
     let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
     Ok(Fork { new, origin, edited, wanted })
 }
@@ -144,17 +155,18 @@ struct New {
 }
 
 impl New {
-    /// Starts a new run from the record, with its own id, owner and trace.
-    fn begin(
-        mut events: Vec<Event>,
-        (ensemble_id, owner, traceparent): (String, Owner, Option<&str>),
-        now: Millis,
-    ) -> New {
+    /// Starts a new run from the record, with its own id, owner and trace. Nobody who cannot read the record can read
+    /// the copy.
+    fn begin(mut events: Vec<Event>, own: Own, traceparent: Option<&str>, now: Millis) -> New {
         let count = events.len() as u64;
-        if let Some(Event { kind: EventKind::RunAccepted { ensemble_id: name, spec, copied, owner: by, .. }, .. }) =
+        let since = events.iter().map(|event| event.kind.since()).fold(own.version, u32::max);
+        if let Some(Event { kind: EventKind::RunAccepted { ensemble_id, spec, copied, owner, version, .. }, .. }) =
             events.first_mut()
         {
-            (*name, *copied, *by) = (ensemble_id, count, owner);
+            *ensemble_id = own.ensemble_id;
+            *copied = count;
+            *owner = own.owner;
+            *version = since;
             if spec.traceparent.as_deref() != traceparent {
                 Arc::make_mut(spec).traceparent = traceparent.map(str::to_owned);
             }

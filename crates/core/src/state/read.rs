@@ -29,6 +29,11 @@ impl Run {
         self.epoch
     }
 
+    /// Returns the version that its events keep to.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
     /// Returns whether answers or arguments are checked against schemas in this run, or expressions evaluated.
     pub fn validates(&self) -> bool {
         self.checks || !self.belt.is_empty()

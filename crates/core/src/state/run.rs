@@ -34,6 +34,8 @@ pub(in crate::state) use parts::{Halt, Lineage, Reviews, Spending};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub(super) ensemble_id: String,
+    /// The version that its events keep to.
+    pub(super) version: u32,
     pub(super) owner: Owner,
     pub(super) lineage: Lineage,
     pub(super) spec: Arc<Spec>,
@@ -210,7 +212,8 @@ impl Run {
     }
 
     fn accepted(&mut self, fact: &EventKind) {
-        let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied, owner } = fact else { return };
+        let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied, owner, version } = fact else { return };
+        self.version = *version;
         self.lineage.copied = *copied;
         self.owner = owner.clone();
         ensemble_id.clone_into(&mut self.ensemble_id);

@@ -427,6 +427,7 @@ fn fan(n: usize) -> Duration {
         belt: compiled.belt,
         copied: 0,
         owner: crate::owner::Owner::local(),
+        version: crate::event::VERSION,
     };
     run.apply(&crate::event::Event { at: 0, kind: fact });
     let mut waiting = Vec::new();

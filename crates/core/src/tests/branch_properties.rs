@@ -17,7 +17,6 @@ use crate::decisions::fork::{self, Keep, Wanted};
 use crate::event::{Adoption, CancelMode, Event, EventKind};
 use crate::id::Id;
 use crate::message::FailureKind;
-use crate::owner::Owner;
 use crate::requests::branch::OnMaxRounds;
 use crate::requests::compile::compile;
 use crate::requests::draft::{Draft, Each, Ensemble, Group, Request};
@@ -198,7 +197,7 @@ fn retry(world: &mut World) -> Option<BTreeSet<Id>> {
     let edits = Edits::default();
     let catalog = catalog();
     let wanted = Wanted { keep: Keep::Completed, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-    let forked = fork::fork(("run-1", &world.log), &wanted, ("f".to_owned(), Owner::local()), world.now).ok()?;
+    let forked = fork::fork(("run-1", &world.log), &wanted, crate::tests::world::own(), world.now).ok()?;
     let forked = forked.finish(|_source| None).ok()?;
     // Before it is adopted: a task over an empty list completes at once, without having been taken over.
     let kept = completed(&forked.events);

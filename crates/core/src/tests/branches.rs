@@ -10,7 +10,6 @@ use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
 use crate::event::{Adoption, Decision, EventKind};
 use crate::message::FailureKind;
-use crate::owner::Owner;
 use crate::requests::catalog::SavedWorkflows;
 use crate::requests::compile::{Catalog, Compiled, compile};
 use crate::requests::draft::{Draft, Each, Ensemble, Group};
@@ -401,7 +400,7 @@ fn retry(world: &mut World) {
     let edits = Edits::default();
     let catalog = catalog();
     let wanted = Wanted { keep: Keep::Completed, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-    let forked = fork::fork(("run-1", &world.log), &wanted, ("f".to_owned(), Owner::local()), world.now).unwrap();
+    let forked = fork::fork(("run-1", &world.log), &wanted, crate::tests::world::own(), world.now).unwrap();
     let forked = forked.finish(|_source| None).unwrap();
     world.start_over(forked.events);
     world.command(Command::Adopt(Adoption::default())).unwrap();

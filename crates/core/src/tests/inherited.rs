@@ -32,7 +32,7 @@ fn forked(world: &World, keep: Keep) -> Vec<Event> {
     let edits = Edits::default();
     let catalog = catalog();
     let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-    fork::fork(("run-0", &world.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), world.now)
+    fork::fork(("run-0", &world.log), &wanted, crate::tests::world::own(), world.now)
         .unwrap()
         .finish(|_source| None)
         .unwrap()
@@ -143,9 +143,7 @@ fn a_fork_can_begin_where_a_task_began() {
         let catalog = catalog();
         let keep = Keep::BeforeTask(task.to_owned());
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-        fork::fork(("run-0", &world.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), world.now)
-            .unwrap_err()
-            .to_string()
+        fork::fork(("run-0", &world.log), &wanted, crate::tests::world::own(), world.now).unwrap_err().to_string()
     };
     assert_eq!(refused("c", &world), "task: Unknown task 'c'. Available: [a, b]");
     let fresh = World::new(&ensemble(vec![task("a", &[]), task("b", &[])]));

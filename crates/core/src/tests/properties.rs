@@ -175,11 +175,10 @@ impl World {
         let edits = Edits::default();
         let catalog = super::world::catalog();
         let wanted = Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-        let forked =
-            fork::fork(("run-1", &self.log), &wanted, ("f".to_owned(), crate::owner::Owner::local()), self.now)
-                .unwrap()
-                .finish(|_source| None)
-                .unwrap();
+        let forked = fork::fork(("run-1", &self.log), &wanted, crate::tests::world::own(), self.now)
+            .unwrap()
+            .finish(|_source| None)
+            .unwrap();
         self.start_over(forked.events);
         assert_eq!(self.run, forked.run);
         let count = |fact: fn(&EventKind) -> bool| self.log.iter().filter(|event| fact(&event.kind)).count();

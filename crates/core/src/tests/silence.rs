@@ -105,15 +105,10 @@ fn a_request_can_say_what_silence_means_and_a_fork_keeps_it() {
     let catalog = super::world::catalog();
     let keep = crate::decisions::fork::Keep::Before(None);
     let wanted = crate::decisions::fork::Wanted { keep, edits: &edits, catalog: &catalog, by: "me", traceparent: None };
-    let forked = crate::decisions::fork::fork(
-        ("run-1", &world.log),
-        &wanted,
-        ("f".to_owned(), crate::owner::Owner::local()),
-        world.now,
-    )
-    .unwrap()
-    .finish(|_source| None)
-    .unwrap();
+    let forked = crate::decisions::fork::fork(("run-1", &world.log), &wanted, crate::tests::world::own(), world.now)
+        .unwrap()
+        .finish(|_source| None)
+        .unwrap();
     assert_eq!(forked.run.spec().review.on_timeout, on);
 }
 

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::decisions::decide::{Command, Refused, Report};
+use crate::decisions::fork::Own;
 use crate::decisions::next::{Effect, Grants};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Adoption, Event, EventKind};
+use crate::event::{Adoption, Event, EventKind, VERSION};
 use crate::id::{Id, Millis};
 use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
 use crate::owner::Owner;
@@ -23,6 +24,11 @@ use crate::state::budget::Limits;
 use crate::state::gate;
 use crate::state::run::Run;
 use crate::tests::{described, recorded};
+
+/// Returns the part of a fork that is not the old run's.
+pub(super) fn own() -> Own {
+    Own { ensemble_id: "f".to_owned(), owner: Owner::local(), version: VERSION }
+}
 
 /// The number of slots of each model in these tests.
 const SLOTS: usize = 1000;
@@ -153,6 +159,7 @@ impl World {
             belt,
             copied: 0,
             owner,
+            version: VERSION,
         };
         world.take(Event { at: world.now, kind: fact });
         world.command(Command::Adopt(Adoption::default())).unwrap();
@@ -161,6 +168,7 @@ impl World {
 
     fn take(&mut self, event: Event) {
         assert!(!self.run.ended(), "nothing follows the end");
+        assert!(self.log.is_empty() || event.kind.since() <= self.run.version(), "{event:?} is of a later version");
         self.spans.extend(self.run.span("run-1", &event));
         self.run.apply(&event);
         let text = serde_json::to_string(&event).unwrap();

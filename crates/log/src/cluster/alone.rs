@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt, ready};
 
 use super::{Claimed, Cluster, Common, Identity, Lease, Membership, Node, Ownership, Vacancy};
-use crate::{Error, Log, Order, Query};
+use crate::{Error, Log, Order, Query, VERSION};
 
 /// Streams listed at once.
 const PAGE: usize = 1_000;
@@ -61,6 +61,10 @@ fn mine(stream: Arc<str>) -> Claimed {
 impl Cluster for Alone {
     fn common(&self) -> Option<&dyn Common> {
         None
+    }
+
+    fn version(&self) -> u32 {
+        VERSION
     }
 }
 

@@ -8,8 +8,8 @@ use rusqlite::types::FromSql;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Append, Error, Seq};
+use crate::Row;
 use crate::seal::{Bundle, HASH_BYTES, Sealed};
-use crate::{Row, VERSION};
 
 /// The maximum number of bytes of one piece of an erasure, unless one record is larger:
 /// an append that comes meanwhile waits for one piece.
@@ -247,7 +247,7 @@ fn put_records(tx: &Transaction<'_>, stream: i64, sealed: &Sealed) -> rusqlite::
     let mut seq = sealed.append.expected;
     let mut records = sealed.append.records.iter();
     for Bundle { count, checksum, hashes, body } in &sealed.bundles {
-        insert.execute(params![stream, seq, VERSION, checksum, hashes, body, count])?;
+        insert.execute(params![stream, seq, sealed.append.version, checksum, hashes, body, count])?;
         for record in records.by_ref().take(*count) {
             put_attachments(tx, stream, &record.attachments, hashes)?;
         }

@@ -29,6 +29,8 @@ pub(crate) struct Me(Mutex<State>);
 struct State {
     id: Option<Arc<str>>,
     draining: bool,
+    /// The lowest version of records that one of the nodes reads.
+    version: u32,
 }
 
 impl Me {
@@ -43,6 +45,10 @@ impl Me {
 
     pub(super) fn drain(&self) {
         self.state().draining = true;
+    }
+
+    pub(super) fn version(&self) -> u32 {
+        self.state().version
     }
 
     fn become_node(&self, id: &str) {
@@ -74,6 +80,7 @@ impl Beats {
         let sent = Moment::now();
         let client = connector.connect_within(WAIT_MAX).await?;
         insert(&client, &me, &identity).await?;
+        agree(&client, &me).await?;
         let (keeper, lease) = Keeper::new(sent.after(identity.lease));
         Ok((
             Beats { connector, client: Some(client), me, identity, keeper, since: Some(Instant::now()), last: sent },
@@ -123,6 +130,7 @@ impl Beats {
             self.keeper.rejoined(sent.after(lease));
             self.since = None;
         }
+        agree(client, &self.me).await?;
         self.last = sent;
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= lease {
@@ -164,6 +172,20 @@ async fn extend(client: &Client, me: &Me, lease: Duration) -> Result<bool, Failu
     let sql = format!("UPDATE nodes SET lease_until = {NOW} + $2 WHERE id = $1 AND evicted_at IS NULL");
     let parameters: [Value<'_>; 2] = [(&id, Type::TEXT), (&milliseconds(lease), Type::INT8)];
     Ok(bounded(client.execute_typed(&sql, &parameters)).await? > 0)
+}
+
+/// Notes the lowest version of records that one of the nodes reads. It is stored before anything of it is written,
+/// so that no program that cannot read it is started any more.
+async fn agree(client: &Client, me: &Me) -> Result<(), Failure> {
+    let sql = "SELECT coalesce(min(n.schema), 0), (SELECT schema FROM meta) FROM nodes n WHERE n.evicted_at IS NULL";
+    let row = bounded(client.query_typed_one(sql, &[])).await?;
+    let lowest: i32 = row.get(0);
+    if row.get::<_, i32>(1) < lowest {
+        let sql = "UPDATE meta SET schema = greatest(schema, $1)";
+        bounded(client.execute_typed(sql, &[(&lowest, Type::INT4)])).await?;
+    }
+    me.state().version = u32::try_from(lowest).unwrap_or_default();
+    Ok(())
 }
 
 /// Evicts the nodes whose lease has passed, and forgets those that were evicted long ago.

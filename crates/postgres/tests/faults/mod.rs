@@ -49,7 +49,7 @@ async fn databases_that_are_unreachable_unknown_newer_or_encoded_otherwise_are_n
     let unknown = database.url().replace("?", "x?");
     assert!(refusal(PgLog::open(&unknown).await).contains("does not exist"));
     drop(open(&database).await);
-    database.execute("UPDATE consort.meta SET format = 99").await;
+    database.execute("UPDATE consort.meta SET schema = 99").await;
     assert!(refusal(PgLog::open(database.url()).await).contains("newer Consort (version 99"));
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use consort_core::event::COMMON_VERSION;
 use consort_core::queue::Priority;
-use consort_log::cluster::{Claimed, Identity, Line, Membership, Notes, Ownership, Vacancy, Waiting};
+use consort_log::cluster::{Claimed, Cluster, Identity, Line, Membership, Notes, Ownership, Vacancy, Waiting};
 use consort_log::conformance::{append, bodies, row};
-use consort_log::{Append, Error, Log, Row};
-use consort_postgres::{PgCluster, PgLog, join};
+use consort_log::{Append, Error, Log, Row, VERSION};
+use consort_postgres::{OpenError, PgCluster, PgLog, join};
 use consort_test_postgres::{Database, database};
 use futures::future::join_all;
 
@@ -261,7 +262,28 @@ async fn what_a_newer_version_has_written_is_left_to_nodes_that_can_read_it() {
     assert_eq!(named(&newer.cluster.next(9).await.unwrap()), [("unread line", 3, Vacancy::Unowned)]);
     older.log.append(of_epoch(1, "read", 1)).await.unwrap();
     let written = database.query("SELECT schema FROM consort.streams WHERE name = 'read'").await;
-    assert_eq!(written[0].get::<_, i32>(0), i32::try_from(consort_log::VERSION).unwrap());
+    assert_eq!(written[0].get::<_, i32>(0), i32::try_from(COMMON_VERSION).unwrap());
+}
+
+#[tokio::test]
+async fn a_version_that_all_nodes_read_is_agreed_on_and_programs_that_do_not_read_it_are_refused_from_then_on() {
+    let Some(database) = database().await else { return };
+    let first = node(&database, "first", "same", LONG).await;
+    assert_eq!(first.cluster.version(), VERSION);
+    database.execute("UPDATE consort.nodes SET schema = 7").await;
+    let second = node(&database, "second", "same", SHORT).await;
+    assert_eq!(second.cluster.version(), VERSION, "the lowest, which is its own");
+    database.execute("UPDATE consort.nodes SET schema = 8 WHERE name = 'second'").await;
+    while second.cluster.version() != 7 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let agreed = database.query("SELECT schema FROM consort.meta").await;
+    assert_eq!(agreed[0].get::<_, i32>(0), 7);
+    let Err(OpenError::Refused(reason)) = PgLog::open(database.url()).await else { panic!("it is opened") };
+    assert!(reason.contains("newer Consort (version 7; this one knows"), "{reason}");
+    second.log.append(Append { version: 7, ..of_epoch(1, "newer", 0) }).await.unwrap();
+    let written = database.query("SELECT schema FROM consort.streams WHERE name = 'newer'").await;
+    assert_eq!(written[0].get::<_, i32>(0), 7);
 }
 
 #[tokio::test(flavor = "multi_thread")]

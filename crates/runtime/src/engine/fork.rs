@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use consort_core::fork::{self, Forked, Wanted};
+use consort_core::fork::{self, Forked, Own, Wanted};
 use consort_core::spec::Kind;
 use consort_tools::busy;
 
@@ -16,7 +16,9 @@ impl Engine {
         let events = self.history(run).await?;
         let (_place, _left) = self.place_in_quota().await?;
         let now = self.seams().clock.now();
-        let fork = busy::in_place(|| fork::fork((run, &events), wanted, (ensemble_id(), self.owner()), now))?;
+        let version = self.seams().cluster.version();
+        let own = Own { ensemble_id: ensemble_id(), owner: self.owner(), version };
+        let fork = busy::in_place(|| fork::fork((run, &events), wanted, own, now))?;
         let (found, mistakes) = self.find_attachments(fork.attachment_sources()).await?;
         if !mistakes.is_empty() {
             return Err(Error::Mistakes(mistakes));

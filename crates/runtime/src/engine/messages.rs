@@ -238,5 +238,5 @@ fn entry(stream: &Arc<str>, expected: u64, body: Arc<str>, about: (&str, Millis,
         words: None,
     };
     let records = vec![Record { body, attachments: Vec::new() }];
-    Append { stream: stream.clone(), expected, epoch: 0, records, row, claims: Vec::new() }
+    Append::new(stream.clone(), expected, records, row)
 }

@@ -126,7 +126,8 @@ impl Engine {
         let new = New { id: &id, kind, priority: spec.priority(), ring, seen_by, beyond_queue };
         let ensemble_id = ensemble_id();
         let spec = Arc::new(spec);
-        let fact = EventKind::RunAccepted { ensemble_id, spec, models, belt, copied: 0, owner };
+        let version = self.seams().cluster.version();
+        let fact = EventKind::RunAccepted { ensemble_id, spec, models, belt, copied: 0, owner, version };
         self.accept(new, vec![Event { at: self.seams().clock.now(), kind: fact }], claims).await?;
         Ok(id)
     }

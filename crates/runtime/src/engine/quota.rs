@@ -162,7 +162,7 @@ fn entry((owner, day): (&Owner, Millis), expected: u64, spent: &Spent) -> Result
         words: None,
     };
     let records = vec![Record { body: register::written(spent)?, attachments: Vec::new() }];
-    Ok(Append { stream: stream(owner, day), expected, epoch: 0, records, row, claims: Vec::new() })
+    Ok(Append::new(stream(owner, day), expected, records, row))
 }
 
 /// Returns the cost of the runs that were begun on a day and have ended, and the length of their list.

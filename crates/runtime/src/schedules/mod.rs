@@ -393,7 +393,7 @@ impl Schedules {
         };
         let record = Record { body: written(&Change { at, by: by.to_owned(), kept })?, attachments: Vec::new() };
         let stream = stream(name);
-        let append = Append { stream, expected, epoch: 0, records: vec![record], row, claims: Vec::new() };
+        let append = Append::new(stream, expected, vec![record], row);
         self.0.log.append(append).await?;
         self.0.changed.notify_one();
         Ok(())

@@ -204,7 +204,7 @@ impl Outbox {
             body: written(delivery)?,
             words: None,
         };
-        Ok(Append { stream: stream(&delivery.id), expected, epoch: 0, records, row, claims: Vec::new() })
+        Ok(Append::new(stream(&delivery.id), expected, records, row))
     }
 
     /// Stores the outcome of an attempt, or that a delivery is tried again.

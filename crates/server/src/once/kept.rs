@@ -95,7 +95,7 @@ impl Kept {
             words: None,
         };
         let record = Record { body: self.to_json().to_string().into(), attachments: Vec::new() };
-        let append = Append { stream: name(scope), expected, epoch: 0, records: vec![record], row, claims: Vec::new() };
+        let append = Append::new(name(scope), expected, vec![record], row);
         log.append(append).await
     }
 
@@ -278,8 +278,7 @@ mod tests {
             body: "{}".into(),
             words: None,
         };
-        let run =
-            Append { stream: "run-1".into(), expected: 0, epoch: 0, records: Vec::new(), row, claims: Vec::new() };
+        let run = Append::new("run-1", 0, Vec::new(), row);
         log.append(run).await.unwrap();
         for (scope, run, at) in
             [("kept run", Some("run-1"), 5), ("erased run", Some("run-0"), 5), ("no run", None, 5), ("young", None, 15)]

@@ -65,7 +65,7 @@ fn append(number: u64) -> Append {
         words: Some(if number == 0 { "quince jam".into() } else { "plums".into() }),
     };
     let records = vec![Record { body: "{}".into(), attachments: Vec::new() }];
-    Append { stream: run.into(), expected: 0, epoch: 0, records, row, claims: Vec::new() }
+    Append::new(run, 0, records, row)
 }
 
 async fn fill(log: &dyn Log) {

@@ -30,9 +30,9 @@ async fn fill(log: &SqliteLog) {
     for length in [2_000, 1] {
         loop {
             let records = vec![Record { body: "x".repeat(length).into(), attachments: Vec::new() }];
-            let stream = "junk".into();
+            let stream = "junk";
             let row = row.clone();
-            match log.append(Append { stream, expected, epoch: 0, records, row, claims: Vec::new() }).await {
+            match log.append(Append::new(stream, expected, records, row)).await {
                 Ok(()) => expected += 1,
                 Err(Error::Full(_)) => break,
                 Err(error) => panic!("{error}"),

@@ -97,9 +97,9 @@ pub(super) fn append(
     fact: &CollectionEvent,
 ) -> Result<Append, log::Error> {
     let row = row((KIND, name), created_at, json(&summary)?);
-    let stream = stream(name).into();
+    let stream = stream(name);
     let expected = summary.length - 1;
-    Ok(Append { stream, expected, epoch: 0, records: vec![record(fact)?], row, claims: Vec::new() })
+    Ok(Append::new(stream, expected, vec![record(fact)?], row))
 }
 
 /// Returns an append of the next record to a document's stream.
@@ -110,7 +110,7 @@ pub(super) fn append_document(
     now: Millis,
 ) -> Result<Append, log::Error> {
     let row = row((DOCUMENT, collection), now, "{}".to_owned());
-    Ok(Append { stream: stream.into(), expected, epoch: 0, records: vec![record(event)?], row, claims: Vec::new() })
+    Ok(Append::new(stream, expected, vec![record(event)?], row))
 }
 
 fn row((kind, collection): (&str, &str), started_at: Millis, body: String) -> Row {

@@ -240,7 +240,7 @@ fn append(scope: &str, before: Size, fact: &MemoryEvent) -> Result<Append, Error
     };
     let body = serde_json::to_string(fact).map_err(unwritable)?;
     let records = vec![Record { body: body.into(), attachments: Vec::new() }];
-    Ok(Append { stream: stream(scope).into(), expected: before.records, epoch: 0, records, row, claims: Vec::new() })
+    Ok(Append::new(stream(scope), before.records, records, row))
 }
 
 /// Returns the matching entries, the best first; of two equal ones the newer wins.

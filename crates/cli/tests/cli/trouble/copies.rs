@@ -48,7 +48,7 @@ async fn fill(file: &Path, examples: &[Example], streams: u64) {
         // What has ended is nobody's to go on with.
         let row = Row { started_at: row.started_at + number, ..row.clone() };
         let claims = vec![format!("claim-{number}")];
-        log.append(Append { stream, expected: 0, epoch: 1, records: records.clone(), row, claims })
+        log.append(Append { epoch: 1, claims, ..Append::new(stream, 0, records.clone(), row) })
     };
     stream::iter(0..streams).map(write).buffer_unordered(AT_ONCE).for_each(|stored| async { stored.unwrap() }).await;
 }
