@@ -108,3 +108,53 @@ async fn a_database_that_cannot_be_used_ends_the_start_with_its_reason() {
     let (status, _, words) = run(folder.path(), &["serve", "--port", "0"]);
     assert!(status == Some(2) && words.contains("sslmode is 'maybe'") && !words.contains("hidden"), "{words}");
 }
+
+/// Calls a tool as a person would; returns its output and the time it took.
+async fn invoke(server: &Served, tool: &str, input: &str) -> (Value, Duration) {
+    let began = Instant::now();
+    let (_status, answer) = post(server, &format!("/api/tools/{tool}/invoke"), json!({ "input": input })).await;
+    (answer["output"].clone(), began.elapsed())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_server_has_a_link_of_its_own_to_a_peer_which_knows_them_as_one_and_loses_nothing_with_one_of_them() {
+    let Some(database) = database().await else { return };
+    let share = |name: &str| {
+        let task = "[[ensemble.task]]\nname = 'count'\ndescription = 'Count'\n";
+        format!("{task}[[ensemble.share]]\nkind = 'tool'\nname = '{name}'\ntarget = 'calculator'\ntags = ['sums']\n")
+    };
+    let demo = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n";
+    let kitchen = format!("{demo}[ensemble]\nname = 'kitchen'\n{}", share("weigh"));
+    let kitchen = Served::start(Some(&kitchen));
+    let dials = kitchen.url.replace("http", "ws");
+    let house = |name: &str| {
+        let cluster = config(&database, name);
+        let share = share("count");
+        format!(
+            "{cluster}[ensemble]\nname = 'house'\n{share}[network]\nlease = '1s'\n[network.peers]\nkitchen = '{dials}/ws'\n"
+        )
+    };
+    let mut first = Served::start(Some(&house("first")));
+    let second = Served::start(Some(&house("second")));
+    let is_linked = |answer: &Value| answer["peers"][0]["connected"] == true;
+    for server in [&first, &second, &kitchen] {
+        let network = until(server, "/api/network", is_linked).await;
+        assert_eq!(network["peers"].as_array().unwrap().len(), 1, "several links are one peer: {network}");
+    }
+    let mut times = Vec::new();
+    for _ in 0..20 {
+        for server in [&first, &second] {
+            let (output, time) = invoke(server, "kitchen.weigh", "6 * 7").await;
+            assert_eq!(output, "42");
+            times.push(time);
+        }
+        assert_eq!(invoke(&kitchen, "house.count", "1 + 1").await.0, "2");
+    }
+    times.sort();
+    first.kill();
+    let (output, time) = invoke(&second, "kitchen.weigh", "2 * 3").await;
+    assert_eq!(output, "6", "it needs no other server for it");
+    let (answered, back) = invoke(&kitchen, "house.count", "1 + 2").await;
+    assert_eq!(answered, "3", "asked of the server that is left");
+    println!("a call of a peer: {:?}; after a kill {time:?}, and of the peer {back:?}", times[times.len() / 2]);
+}
