@@ -261,8 +261,12 @@ pub async fn attach_problem_body(mut request: Request, next: Next) -> Response {
 fn written(mut response: Response, id: &str, asked: &(Method, Uri)) -> Response {
     let carried = response.extensions_mut().remove::<Problem>();
     let problem = carried.unwrap_or_else(|| Problem::of(response.status(), asked));
-    if problem.status.is_server_error() {
-        tracing::error!(request = id, code = problem.code.word(), message = problem.message, "a request failed");
+    let code = problem.code.word();
+    if problem.status == StatusCode::SERVICE_UNAVAILABLE {
+        // Whatever is away or full says so itself, once and not with each request.
+        tracing::info!(request = id, code, reason = problem.message, "a request was refused for now");
+    } else if problem.status.is_server_error() {
+        tracing::error!(request = id, code, reason = problem.message, "a request failed");
     }
     let path = asked.1.path();
     let (body, kind) = if openai::is_path(path) {

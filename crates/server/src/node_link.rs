@@ -22,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::tungstenite::{self, Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 use uuid::Uuid;
 
@@ -164,7 +164,11 @@ async fn dial(engine: &Engine, node: &Node) -> Result<(), String> {
     let limits = WebSocketConfig::default().max_message_size(Some(MESSAGE_MAX)).max_frame_size(Some(MESSAGE_MAX));
     let connecting = connect_async_with_config(address, Some(limits), true);
     let connected = timeout(GREETING_MAX, connecting).await.map_err(|_elapsed| "it does not answer".to_owned())?;
-    let (socket, _response) = connected.map_err(|error| error.to_string())?;
+    let (socket, _response) = match connected {
+        // It is starting, or about to stop.
+        Err(Error::Http(answer)) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => return Ok(()),
+        connected => connected.map_err(|error| error.to_string())?,
+    };
     let mut socket = opened(socket);
     let links = &engine.seams().links;
     let Challenge { challenge } = heard(&mut socket).await.ok_or("it said something else than a node does")?;

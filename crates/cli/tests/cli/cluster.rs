@@ -7,6 +7,7 @@ use consort_test_postgres::{Database, database};
 use serde_json::{Value, json};
 
 use crate::binary::run;
+use crate::dice::say;
 use crate::requests::client;
 use crate::served::Served;
 
@@ -156,5 +157,6 @@ async fn every_server_has_a_link_of_its_own_to_a_peer_which_knows_them_as_one_an
     assert_eq!(output, "6", "it needs no other server for it");
     let (answered, back) = invoke(&kitchen, "house.count", "1 + 2").await;
     assert_eq!(answered, "3", "asked of the server that is left");
-    println!("a call of a peer: {:?}; after a kill {time:?}, and of the peer {back:?}", times[times.len() / 2]);
+    let usual = times[times.len() / 2];
+    say(&format!("a call of a peer took {usual:?}, after a kill {time:?}, and one of the peer itself {back:?}"));
 }
