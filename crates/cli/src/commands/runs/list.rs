@@ -72,22 +72,6 @@ enum Waiting {
     Storage,
 }
 
-impl Waiting {
-    fn word(self) -> &'static str {
-        match self {
-            Waiting::Any => "any",
-            Waiting::Queue => "queue",
-            Waiting::Resume => "resume",
-            Waiting::Model => "model",
-            Waiting::Lock => "lock",
-            Waiting::Retry => "retry",
-            Waiting::Review => "review",
-            Waiting::Approval => "approval",
-            Waiting::Storage => "storage",
-        }
-    }
-}
-
 /// The order of the list.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum Order {
@@ -115,38 +99,23 @@ enum Status {
     Rejected,
 }
 
-impl Status {
-    fn word(self) -> &'static str {
-        match self {
-            Status::Accepted => "ACCEPTED",
-            Status::Running => "RUNNING",
-            Status::Completed => "COMPLETED",
-            Status::Failed => "FAILED",
-            Status::Cancelled => "CANCELLED",
-            Status::Rejected => "REJECTED",
-        }
-    }
+/// Returns the word of a choice, as it is typed and sent.
+fn word(choice: impl ValueEnum) -> Option<String> {
+    Some(choice.to_possible_value()?.get_name().to_owned())
 }
 
 impl Args {
     /// Returns the request.
     pub(super) fn call(&self) -> Call {
-        let kind = match self.kind {
-            Kind::Run => None,
-            Kind::Peer => Some("peer"),
-        };
-        let order = match self.order {
-            Order::Newest => None,
-            Order::Oldest => Some("oldest"),
-        };
-        let call = Call::get(&["runs"]).with("status", self.status.map(Status::word)).with("kind", kind);
+        let status = self.status.and_then(word).map(|word| word.to_uppercase());
+        let call = Call::get(&["runs"]).with("status", status).with("kind", word(self.kind));
         // Tags are typed with `=` as everywhere else here, and sent with a colon.
         let tags = self.tag.iter().map(|tag| tag.replacen('=', ":", 1));
         let call = tags.fold(call, |call, tag| call.with("tag", Some(tag)));
         let call = call.with("q", self.search.as_deref()).with("from", self.from.as_deref());
         let call = call.with("to", self.to.as_deref()).with("model", self.model.as_deref());
-        let call = call.with("minCost", self.min_cost).with("waiting", self.waiting.map(Waiting::word));
-        let call = call.with("paused", self.paused.then_some("true")).with("order", order);
+        let call = call.with("minCost", self.min_cost).with("waiting", self.waiting.and_then(word));
+        let call = call.with("paused", self.paused.then_some("true")).with("order", word(self.order));
         call.with("limit", self.limit).with("offset", self.offset).with("after", self.after.as_deref())
     }
 
