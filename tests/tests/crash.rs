@@ -13,7 +13,6 @@ use std::time::Duration;
 use consort_core::compile::Catalog;
 use consort_core::decide::Refused;
 use consort_core::draft::Request;
-use consort_core::edit::Edits;
 use consort_core::event::{Event, EventKind};
 use consort_core::fork::Wanted;
 use consort_core::id::Id;
@@ -64,10 +63,14 @@ impl Life<'_> {
                 self.engine.submit(run).await.unwrap()
             }
             Some((old, before)) => {
-                let edits = Edits::default();
                 let catalog = Catalog::default();
-                let wanted =
-                    Wanted { keep: before.keep.clone(), edits: &edits, catalog: &catalog, by: "me", traceparent: None };
+                let wanted = Wanted {
+                    keep: before.keep.clone(),
+                    edits: &before.edits,
+                    catalog: &catalog,
+                    by: "me",
+                    traceparent: None,
+                };
                 self.engine.fork(old, &wanted).await.unwrap().0
             }
         };

@@ -100,4 +100,46 @@ describe('a run that is over', () => {
     expect(complaints).toEqual([]);
     await context.close();
   });
+
+  it('is forked with an edited output, which the next task reads and the page tells of', async () => {
+    const run = await server.finish({
+      tasks: [
+        { name: 'plan', description: '[say Sail to Rome] Plan' },
+        { name: 'letter', description: 'Write the letter', context: ['$plan'] },
+      ],
+    });
+    const { page, context, complaints } = await open(browser);
+    await page.goto(`${server.url}/runs/${run}/outputs`);
+    await page
+      .locator('article', { has: page.getByRole('link', { name: 'plan', exact: true }) })
+      .getByRole('button', { name: 'Fork with another output' })
+      .click();
+    const dialog = page.getByRole('dialog', { name: 'Fork this run' });
+    const output = dialog.getByRole('textbox', { name: 'Edited output of plan' });
+    await output.waitFor();
+    expect(await output.inputValue()).toBe('Sail to Rome');
+    await output.fill('Walk to Rome');
+    await dialog.getByText('before the first task that reads the edited output').waitFor();
+    await dialog.getByRole('region', { name: 'What you changed' }).locator('mark', { hasText: 'Walk' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Fork', exact: true }).click();
+    await page.getByRole('link', { name: new RegExp(`forked from ${run.slice(-6)}`) }).waitFor();
+    await page.getByText('output of plan edited by local').first().waitFor();
+    await page.getByText('Completed', { exact: true }).first().waitFor();
+    const asked = model.asked
+      .at(-1)
+      ?.messages.map(({ content }) => content)
+      .join('\n');
+    expect(asked).toContain('---\nWalk to Rome\n---');
+    expect(asked).not.toContain('---\nSail to Rome');
+    await page.getByRole('link', { name: 'Outputs' }).click();
+    const edited = page.locator('article', { has: page.getByRole('link', { name: 'plan', exact: true }) });
+    await edited.getByText('Edited by local').waitFor();
+    expect(await edited.innerText()).toContain('Walk to Rome');
+    await page.getByRole('link', { name: 'Conversation' }).click();
+    await page.getByRole('link', { name: /plan/ }).click();
+    await page.getByText('local edited the output when this run was made').waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
 });

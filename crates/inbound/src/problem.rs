@@ -380,7 +380,7 @@ impl Problem {
     fn not_forked(refused: fork::Refused, message: String) -> Problem {
         match refused {
             fork::Refused::Active => Problem::new(Code::RunActive, message),
-            fork::Refused::NoRun => Problem::new(Code::Conflict, message),
+            fork::Refused::NoRun | fork::Refused::TooNew => Problem::new(Code::Conflict, message),
             fork::Refused::Complete => Problem::new(Code::RunCompleted, message),
             fork::Refused::TooFar { .. } => Problem::bad_request(message),
             fork::Refused::Mistakes(mistakes) => mistakes.into(),

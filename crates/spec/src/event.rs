@@ -20,17 +20,20 @@ use crate::requests::spec::{OnTimeout, Spec};
 use crate::schema::Schema;
 use crate::text::Text;
 pub use field::{
-    AdoptReason, Adoption, AfterFailure, CancelMode, ChangeType, Decision, Directive, Edited, End, Evaluated, Exit,
-    FileChange, Key, Origin, Priority, Subject, Timing,
+    AdoptReason, Adoption, AfterFailure, CancelMode, ChangeType, Decision, Directive, Edited, EditedOutput, End,
+    Evaluated, Exit, FileChange, Key, Origin, Priority, Subject, Timing,
 };
 
 /// The newest version of events, which this program writes where everybody who shares the log reads it. It is
 /// raised whenever an earlier program would misread what this one writes: a new kind of event, or a field without
-/// which the event means something else; [`EventKind::since`] then says so. 1: the first edition.
-pub const VERSION: u32 = 2;
+/// which the event means something else; [`EventKind::since`] then says so. 1: the first edition. 3: edited outputs.
+pub const VERSION: u32 = 3;
 
 /// The version of a run that does not say one, and of everything else that is stored.
 pub const COMMON_VERSION: u32 = 2;
+
+/// The version in which a fork can edit outputs.
+const EDITED_OUTPUTS: u32 = 3;
 
 /// Something that happened in a run, and when it was decided. `at` never decreases within a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,7 +91,13 @@ pub enum EventKind {
     },
     /// The events before this one are the record of another run; from here on the run does work of its own,
     /// with a budget of its own.
-    RunForked { origin: Origin, edited: Option<Box<Edited>> },
+    RunForked {
+        origin: Origin,
+        edited: Option<Box<Edited>>,
+        /// The outputs that differ from the record.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outputs: Vec<EditedOutput>,
+    },
     /// The run's first task is about to begin.
     RunStarted,
     /// The tools that a task's names for other providers' tools resolve to at this moment.
@@ -258,7 +267,8 @@ impl EventKind {
 
     /// Returns the first version that has this event.
     pub fn since(&self) -> u32 {
-        COMMON_VERSION
+        let edits_outputs = matches!(self, EventKind::RunForked { outputs, .. } if !outputs.is_empty());
+        if edits_outputs { EDITED_OUTPUTS } else { COMMON_VERSION }
     }
 
     /// Returns the ids of the files that it names.
@@ -302,6 +312,7 @@ impl EventKind {
             EventKind::ReviewDecided { decision: Decision::Reject { feedback }, .. } => vec![feedback],
             EventKind::DirectiveGiven { directive } => vec![&mut directive.content],
             EventKind::ModelFailed { said, .. } => vec![said],
+            EventKind::RunForked { outputs, .. } => outputs.iter_mut().map(|edited| &mut edited.output).collect(),
             EventKind::RunAccepted { spec, .. } if spec.chat.is_some() => {
                 Arc::make_mut(spec).chat.iter_mut().flat_map(chat::Turn::texts_mut).collect()
             }
@@ -309,7 +320,6 @@ impl EventKind {
             | EventKind::ReviewDecided { decision: Decision::Continue | Decision::ExitEarly, .. }
             | EventKind::RunAccepted { .. }
             | EventKind::RunAdopted { .. }
-            | EventKind::RunForked { .. }
             | EventKind::RunStarted
             | EventKind::BeltComposed { .. }
             | EventKind::ExpressionEvaluated { .. }

@@ -8,12 +8,13 @@ use consort_core::budget::Limits;
 use consort_core::catalog::ModelInfo;
 use consort_core::decide::Command;
 use consort_core::draft::{Draft, Ensemble};
+use consort_core::edit::Edits;
 use consort_core::event::{CancelMode, Decision, Directive, Priority};
 use consort_core::fork::Keep;
 use consort_core::message::{FailureKind, Stop};
 use consort_core::own_tool::OwnTool;
 use consort_core::spec::{OnError, OnTimeout, OnTruncated, Review, ReviewRule, Workflow};
-use consort_models::{Line, ScriptedModel};
+use consort_models::{Ask, Line, ScriptedModel};
 use consort_tools::ScriptedTool;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -42,6 +43,7 @@ pub(super) const WORK: &Table = &[
     ("memory and reflection", remembered),
     ("a failed run, retried", retried_run),
     ("a run, forked within a task", forked),
+    ("a run, forked with another output of a task", forked_with_an_edited_output),
 ];
 
 /// Scenarios for all commands of people.
@@ -86,6 +88,7 @@ pub(super) const TROUBLE: &Table = &[
 pub(super) struct Before {
     pub(super) main: ScriptedModel,
     pub(super) keep: Keep,
+    pub(super) edits: Edits,
 }
 
 /// A run and its expected end.
@@ -127,7 +130,15 @@ impl Scenario {
 
     /// Returns the scenario as a continuation of a run with another model.
     pub(super) fn goes_on(self, main: ScriptedModel, keep: Keep) -> Scenario {
-        Scenario { before: Some(Before { main, keep }), ..self }.shows("run_forked")
+        Scenario { before: Some(Before { main, keep, edits: Edits::default() }), ..self }.shows("run_forked")
+    }
+
+    /// Returns the scenario with another output of a task of the run it continues.
+    fn edits(mut self, task: &str, output: &str) -> Scenario {
+        if let Some(before) = &mut self.before {
+            before.edits.outputs.insert(task.to_owned(), output.to_owned());
+        }
+        self
     }
 
     pub(super) fn ends(self, status: &'static str) -> Scenario {
@@ -222,6 +233,16 @@ fn forked() -> Scenario {
     let model = ScriptedModel::new().says("1.1", "first").says("2.0", "second");
     let tasks = vec![task("a", &["pay"]), task("b", &[])];
     Scenario::new(tasks, model, &["a: first", "b: second"]).goes_on(before, Keep::Before(Some(9)))
+}
+
+/// Returns a fork with another output of its first task, which pays and is not repeated.
+fn forked_with_an_edited_output() -> Scenario {
+    let before = ScriptedModel::new().calls("1.0", "pay", &input("")).says("1.1", "old").says("2.0", "old");
+    let reads = |ask: &Ask| ask.messages.iter().any(|said| format!("{said:?}").contains("edited"));
+    let model = ScriptedModel::new().when(reads, Line::new().says("second"));
+    let tasks = vec![task("a", &["pay"]), after(&["a"], task("b", &[]))];
+    let scenario = Scenario::new(tasks, model, &["a: edited", "b: second"]);
+    scenario.goes_on(before, Keep::Before(None)).edits("a", "edited")
 }
 
 fn calls_of_every_class() -> ScriptedModel {

@@ -26,7 +26,7 @@ import {
   startSubtask,
   updateProgress,
 } from './steps';
-import { acceptRun, completeTask, failTask, skipTask, startTask } from './tasks';
+import { acceptRun, completeTask, editOutputs, failTask, skipTask, startTask } from './tasks';
 import { breachText, choreText, cutText, decisionText, evaluatedText, forkText, stopText, timeoutText } from './words';
 import { t } from '../words/t';
 
@@ -96,6 +96,7 @@ function applyStored(draft: RunDraft, frame: StoredFrame): void {
       return acceptRun(draft, frame);
     case 'run_forked':
       resetUsage(draft);
+      editOutputs(draft, frame);
       return draft.addNote(frame, 'plain', forkText(frame));
     case 'run_adopted':
       if (frame.epoch > 1) draft.addNote(frame, 'warn', t('The server restarted; the run went on from its record'));

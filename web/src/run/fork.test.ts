@@ -126,6 +126,21 @@ describe('a run made of another', () => {
     });
   });
 
+  it('has the outputs that were edited when it was made', () => {
+    const editedOutputs = [{ taskIndex: 1, taskName: 'one', turnId: '1', output: 'better', by: 'me' }];
+    const edited = fold(seededRun(detail(21), copied[0], 0), [
+      ...copied,
+      { ...own[0], editedOutputs } as StoredFrame,
+      ...own.slice(1),
+    ]);
+    expect(edited.tasks).toMatchObject([{ output: 'better', outputEditedBy: 'me' }, { output: '7' }]);
+    expect(edited.tasks[1]?.outputEditedBy).toBe(undefined);
+    expect(edited.conversations.get('1')?.items.at(-1)).toMatchObject({
+      kind: 'note',
+      text: 'me edited the output when this run was made',
+    });
+  });
+
   it('tells what was said before, and marks whose it is', () => {
     expect(run.tasks).toMatchObject([
       { name: 'one', context: [], status: 'COMPLETED', output: '43', isInherited: true },

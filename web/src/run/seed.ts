@@ -96,6 +96,7 @@ function seededTask(detail: DetailTask, position: number, declared: Declared | u
     parsed: detail.parsedOutput,
     error: detail.error,
     isInherited: isInherited(detail) || undefined,
+    outputEditedBy: detail.outputEditedBy,
   });
 }
 

@@ -69,6 +69,8 @@ export interface Task {
   error?: string;
   /** It was done in the run this one was made of; its times are that run's. */
   isInherited?: true;
+  /** The requester who gave it another output when this run was made of another. */
+  outputEditedBy?: string;
   /** The output was cut at the output limit and taken all the same. */
   isCut?: boolean;
   /** The part of the answer there was when the task failed. */

@@ -53,6 +53,16 @@ export function startTask(draft: RunDraft, frame: Of<'task_started'>): void {
   startConversation(draft, frame, id, frame.taskName ?? description);
 }
 
+/** Puts the outputs that were edited when the run was made in place of those of the run it was made of. */
+export function editOutputs(draft: RunDraft, frame: Of<'run_forked'>): void {
+  for (const { taskIndex, turnId, output, parsedOutput: parsed, by } of frame.editedOutputs ?? []) {
+    const task = draft.task(taskIndex);
+    if (task) Object.assign(task, { output, parsed, isCut: undefined, outputEditedBy: by });
+    const text = t('{by} edited the output when this run was made', { by });
+    draft.conversation(turnId)?.items.push({ kind: 'note', seq: frame.seq, at: frame.at, tone: 'plain', text });
+  }
+}
+
 export function completeTask(draft: RunDraft, frame: Of<'task_completed'>): void {
   const { at, tokenCount: tokens, toolCallCount: toolCalls, output, parsedOutput: parsed, truncated: isCut } = frame;
   const fields = { status: 'COMPLETED' as const, endedAt: at, tokens, toolCalls, output };

@@ -853,6 +853,9 @@ class Edits(TypedDict):
     tags: NotRequired[dict[str, str | float | bool | None] | None]
     # The alias of the model to ask.
     model: NotRequired[str | None]
+    # Other outputs of tasks that are taken over, by their names: the tasks that read them go on with these. A fork
+    # without `seq` and `task` then begins before the first of those tasks.
+    outputs: NotRequired[dict[str, str] | None]
     # Changes to tasks that have not begun, by their names.
     taskOverrides: NotRequired[dict[str, Override] | None]
     # Settings for the execution of the run.
@@ -2672,6 +2675,23 @@ class RunForkedFrameForkedFrom(TypedDict):
     seq: int
 
 
+class RunForkedFrameEditedOutputs(TypedDict):
+    """An output of a kept task that is not the one it had."""
+
+    # The number of the task, from 1.
+    taskIndex: int
+    # The name of the task.
+    taskName: str
+    # The place of the task in the run.
+    turnId: str
+    # The output that the tasks after it read.
+    output: str
+    # The output as data, when the task has a schema.
+    parsedOutput: NotRequired[Any]
+    # The name of the requester.
+    by: str
+
+
 class RunForkedFrame(RunEvent):
     """The events before this one were copied from another run."""
 
@@ -2680,6 +2700,8 @@ class RunForkedFrame(RunEvent):
     retryOf: NotRequired[str]
     # The run and the place in it that this one goes on from.
     forkedFrom: NotRequired[RunForkedFrameForkedFrom]
+    # The outputs of kept tasks that were put in place of those they had.
+    editedOutputs: NotRequired[list[RunForkedFrameEditedOutputs]]
 
 
 class RunPausedFrame(Event):
@@ -2728,6 +2750,8 @@ class RunResultFrameOutputs(TypedDict):
     truncated: NotRequired[bool]
     # The task ended in the run that this one goes on from.
     inherited: NotRequired[Literal[True]]
+    # The requester who gave it another output when this run was made of another.
+    outputEditedBy: NotRequired[str]
 
 
 class RunResultFrameMetricsCostEstimate(TypedDict):
@@ -3082,6 +3106,8 @@ class Task(TypedDict):
     status: Literal['PENDING', 'RUNNING', 'WAITING', 'COMPLETED', 'FAILED', 'CANCELLED', 'SKIPPED']
     # The task ended in the run that this one goes on from: its times and counts are that run's.
     inherited: NotRequired[Literal[True]]
+    # The requester who gave it another output when this run was made of another.
+    outputEditedBy: NotRequired[str]
     model: NotRequired[str]
     startedAt: NotRequired[str]
     completedAt: NotRequired[str]
@@ -3318,6 +3344,8 @@ class TaskTrace(TypedDict):
     metadata: TaskTraceMetadata
     # It was taken from the run that this one goes on from.
     inherited: NotRequired[Literal[True]]
+    # The requester who gave it another output when this run was made of another.
+    outputEditedBy: NotRequired[str]
 
 
 class TaskTraceMetadata(TypedDict):

@@ -407,6 +407,8 @@ export interface Edits {
   tags?: Record<string, string | number | boolean | null> | null;
   /** The alias of the model to ask. */
   model?: string | null;
+  /** Other outputs of tasks that are taken over, by their names: the tasks that read them go on with these. A fork without `seq` and `task` then begins before the first of those tasks. */
+  outputs?: Record<string, string> | null;
   /** Changes to tasks that have not begun, by their names. */
   taskOverrides?: Record<string, Override> | null;
   /** Settings for the execution of the run. */
@@ -1778,6 +1780,8 @@ export interface Task {
   status: 'PENDING' | 'RUNNING' | 'WAITING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'SKIPPED';
   /** The task ended in the run that this one goes on from: its times and counts are that run's. */
   inherited?: true;
+  /** The requester who gave it another output when this run was made of another. */
+  outputEditedBy?: string;
   model?: string;
   startedAt?: string;
   completedAt?: string;
@@ -1862,6 +1866,8 @@ export interface TaskTrace {
   metadata: TaskTraceMetadata;
   /** It was taken from the run that this one goes on from. */
   inherited?: true;
+  /** The requester who gave it another output when this run was made of another. */
+  outputEditedBy?: string;
 }
 
 /** The task of a conversation. */

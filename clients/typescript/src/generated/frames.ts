@@ -218,6 +218,21 @@ export type ServerRunForked = RunEvent & {
     /** The number of the event. */
     seq: number;
   };
+  /** The outputs of kept tasks that were put in place of those they had. */
+  editedOutputs?: {
+    /** The number of the task, from 1. */
+    taskIndex: number;
+    /** The name of the task. */
+    taskName: string;
+    /** The place of the task in the run. */
+    turnId: string;
+    /** The output that the tasks after it read. */
+    output: string;
+    /** The output as data, when the task has a schema. */
+    parsedOutput?: unknown;
+    /** The name of the requester. */
+    by: string;
+  }[];
 };
 
 /** The first task is about to begin. */
@@ -1731,6 +1746,8 @@ export interface ServerRunResult {
     truncated?: boolean;
     /** The task ended in the run that this one goes on from. */
     inherited?: true;
+    /** The requester who gave it another output when this run was made of another. */
+    outputEditedBy?: string;
   }[];
   /** The duration of the run. */
   durationMs: number;

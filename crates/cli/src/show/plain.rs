@@ -38,11 +38,14 @@ fn of_run(view: &View, event: &RunFrame) -> Option<String> {
         run::Frame::RunAccepted { .. } => {
             format!("{run} started, {}", counted(view.declared.len() as u64, "task"))
         }
-        run::Frame::RunForked { retry_of, forked_from } => {
+        run::Frame::RunForked(run::Descent { retry_of, forked_from, edited_outputs }) => {
             let fork = forked_from.as_ref().map(|origin| &origin.run_id);
             let origin = retry_of.as_ref().or(fork).map(String::as_str).unwrap_or_default();
             let declared = counted(view.declared.len() as u64, "task");
-            format!("{run} goes on from {origin}, {} of {declared} done there", view.finished())
+            let edited =
+                edited_outputs.iter().map(|edited| format!(", output of {} edited by {}", edited.task_name, edited.by));
+            let edited: String = edited.collect();
+            format!("{run} goes on from {origin}, {} of {declared} done there{edited}", view.finished())
         }
         run::Frame::CancelRequested { .. } => "stopping".to_owned(),
         run::Frame::RunPaused { .. } => "paused".to_owned(),

@@ -160,3 +160,37 @@ async fn every_server_has_a_link_of_its_own_to_a_peer_which_knows_them_as_one_an
     let usual = times[times.len() / 2];
     say(&format!("a call of a peer took {usual:?}, after a kill {time:?}, and one of the peer itself {back:?}"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_of_an_earlier_version_could_not_read_is_refused_while_one_is_there() {
+    let Some(database) = database().await else { return };
+    let server = Served::start(Some(&config(&database, "new")));
+    let run = begin(&server, None).await;
+    until(&server, &format!("/api/runs/{run}"), |answer| answer["status"] == "COMPLETED").await;
+    let old = "INSERT INTO consort.nodes (id, name, address, version, schema, config, lease, lease_until, draining)
+        SELECT 'old', 'old', 'http://127.0.0.1:9', '0', 2, '', 1000, 9000000000000, false";
+    let fork = format!("/api/runs/{run}/fork");
+    let forked = async |wanted: u16, body: Value| {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            // The servers agree with their next beat.
+            let (status, answer) = post(&server, &fork, body.clone()).await;
+            if status == wanted {
+                return answer;
+            }
+            assert!(Instant::now() < end, "{status} {answer}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let edited = || json!({ "outputs": { "a": "Wasps" } });
+    forked(202, edited()).await;
+    database.execute(old).await;
+    let refused = forked(409, edited()).await;
+    assert!(refused["message"].as_str().unwrap().contains("earlier version"), "{refused}");
+    let plain = forked(202, json!({ "seq": 0 })).await;
+    let name = plain["runId"].as_str().unwrap();
+    let written = database.query(&format!("SELECT schema FROM consort.streams WHERE name = '{name}'")).await;
+    assert_eq!(written[0].get::<_, i32>(0), 2, "the old one can take it over");
+    database.execute("DELETE FROM consort.nodes WHERE id = 'old'").await;
+    forked(202, edited()).await;
+}

@@ -102,6 +102,35 @@ fn a_fork_from_a_task_tells_what_it_has_from_before_and_what_the_server_ignored(
 }
 
 #[test]
+fn a_fork_with_another_output_begins_before_the_task_that_reads_it() {
+    let pair = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n[ensemble]\nname = 'pair'\n\
+        [[ensemble.task]]\nname = 'first'\ndescription = 'Say hello'\n\
+        [[ensemble.task]]\nname = 'second'\ndescription = 'Say more'\ncontext = ['$first']\n";
+    let server = Served::start(Some(pair));
+    assert_eq!(server.consort(&["run"]).0, Some(0));
+    let old = server.newest();
+    server.write("first.md", "Goodbye\n");
+    let forked = server.json(&["runs", "fork", &old, "--output", "first=@first.md"]);
+    let new = forked["runId"].as_str().unwrap();
+    let (status, _, words) = server.consort(&["runs", "watch", new]);
+    let first =
+        format!("0.0s pair: {new} goes on from {old}, 1 of 2 tasks done there, output of first edited by local");
+    assert_eq!((status, words.lines().next()), (Some(0), Some(first.as_str())), "{words}");
+    let shown = server.said(&["runs", "show", new]);
+    assert!(shown.contains("\n── first, output edited by local ──\nGoodbye\n"), "{shown}");
+    let wrong = |args: &[&str]| server.consort(&[&["runs", "fork", old.as_str()], args].concat());
+    let (status, _, words) = wrong(&["--output", "third=x"]);
+    assert_eq!(
+        (status, words.contains("Unknown task 'third'. Available: [first, second]")),
+        (Some(1), true),
+        "{words}"
+    );
+    let (status, _, words) = wrong(&["--output", "first=@nothing.md"]);
+    assert_eq!((status, words.contains("--output first=@nothing.md: ")), (Some(2), true), "{words}");
+    assert_eq!(wrong(&["--output", "first"]).0, Some(2));
+}
+
+#[test]
 fn a_run_that_was_stopped_is_retried_and_one_that_ended_is_forked() {
     let model = SlowModel::start();
     let server = slow(&model);

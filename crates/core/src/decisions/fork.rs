@@ -9,8 +9,9 @@ pub use consort_spec::again::Keep;
 
 use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};
+use crate::decisions::edit_output::{self, Outputs};
 use crate::decisions::record::Record;
-use crate::event::{Edited, Event, EventKind, Origin};
+use crate::event::{Edited, EditedOutput, Event, EventKind, Origin};
 use crate::id::{Id, Millis};
 use crate::message::{Attached, Outcome};
 use crate::owner::Owner;
@@ -78,6 +79,11 @@ pub enum Refused {
         /// The highest possible number.
         most: u64,
     },
+    /// A node that shares the log could not read it.
+    #[error(
+        "another server that shares the store is of an earlier version, which knows no edited outputs: upgrade it first"
+    )]
+    TooNew,
     /// The changes are not valid.
     #[error("{}", said(.0))]
     Mistakes(Vec<Mistake>),
@@ -97,6 +103,8 @@ pub struct Fork<'a> {
     origin: Origin,
     /// The settings that hold from now on, when something changes.
     edited: Option<Compiled>,
+    /// The outputs that differ from the record.
+    outputs: Vec<EditedOutput>,
     wanted: &'a Wanted<'a>,
 }
 
@@ -107,10 +115,13 @@ pub fn fork<'a>(
     own: Own,
     now: Millis,
 ) -> Result<Fork<'a>, Refused> {
-    let (kept, origin) = kept(run, events, &wanted.keep)?;
+    let Edits { request, outputs, .. } = wanted.edits;
+    let (kept, origin) = kept(run, events, (&wanted.keep, outputs))?;
     let new = New::begin(kept, own, wanted.traceparent, now);
-    let edited = edit::apply(&new.run, &wanted.edits.request, wanted.catalog).map_err(Refused::Mistakes)?;
-    Ok(Fork { new, origin, edited, wanted })
+    let edited = edit::apply(&new.run, request, wanted.catalog).map_err(Refused::Mistakes)?;
+    let record = (&new.run, new.events.as_slice());
+    let outputs = edit_output::check(record, events, outputs, wanted.by).map_err(Refused::Mistakes)?;
+    Ok(Fork { new, origin, edited, outputs, wanted })
 }
 
 impl Fork<'_> {
@@ -124,7 +135,7 @@ impl Fork<'_> {
 
     /// Makes the first events of the run, with the files that were found.
     pub fn finish(self, find: impl Fn(&AttachmentSource) -> Option<Attached>) -> Result<Forked, Refused> {
-        let Fork { mut new, origin, edited, wanted } = self;
+        let Fork { mut new, origin, edited, outputs, wanted } = self;
         let mut warnings = Vec::new();
         let edited = match edited {
             Some(Compiled { mut spec, models, belt, warnings: odd }) => {
@@ -136,7 +147,11 @@ impl Fork<'_> {
             }
             None => None,
         };
-        new.take(EventKind::RunForked { origin, edited });
+        let forked = EventKind::RunForked { origin, edited, outputs };
+        if forked.since() > new.run.version() {
+            return Err(Refused::TooNew);
+        }
+        new.take(forked);
         if let Some(alias) = &wanted.edits.model {
             let models = wanted.catalog.model(alias).map_err(|mistake| Refused::Mistakes(vec![mistake]))?;
             let switched = new.run.decide(Command::SwitchModel { models, by: wanted.by.to_owned() }, new.at)?;
@@ -186,13 +201,15 @@ impl New {
     }
 }
 
-fn kept(run: &str, events: &[Event], keep: &Keep) -> Result<(Vec<Event>, Origin), Refused> {
+fn kept(run: &str, events: &[Event], (keep, outputs): (&Keep, &Outputs)) -> Result<(Vec<Event>, Origin), Refused> {
     if !matches!(events.first(), Some(Event { kind: EventKind::RunAccepted { spec, .. }, .. }) if spec.kind == Kind::Run)
     {
         return Err(Refused::NoRun);
     }
     let seq = match keep {
         Keep::Completed => return Ok((completed(events)?, Origin::Retry { run: run.to_owned() })),
+        // As much as can be kept when these outputs are others.
+        Keep::Before(None) if !outputs.is_empty() => edit_output::first_use(events, outputs),
         Keep::Before(seq) => *seq,
         Keep::BeforeTask(name) => Some(beginning_of(events, name).map_err(|mistake| Refused::Mistakes(vec![mistake]))?),
     };
@@ -238,7 +255,7 @@ fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
 }
 
 /// Returns the task that an event belongs to, if it belongs to one.
-fn task_of(fact: &EventKind) -> Option<usize> {
+pub(crate) fn task_of(fact: &EventKind) -> Option<usize> {
     if let EventKind::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) }
 }
 

@@ -10,6 +10,7 @@ pub mod chore;
 pub mod decide;
 pub mod delegation;
 pub mod edit;
+pub(crate) mod edit_output;
 pub mod fork;
 pub mod next;
 pub(crate) mod output;

@@ -58,7 +58,7 @@ impl Run {
             EventKind::RunAdopted { epoch, node, reason } => {
                 Frame::RunAdopted { epoch: *epoch, node: node.clone(), reason: *reason }
             }
-            EventKind::RunForked { .. } => self.forked_frame(),
+            EventKind::RunForked { outputs, .. } => self.forked_frame(outputs),
             EventKind::RunStarted => self.ensemble_started_frame(at),
             EventKind::BeltComposed { task, tools } => self.belt_frame(*task, tools),
             EventKind::ExpressionEvaluated { of, key, result } => self.evaluated_frame(of, *key, result),

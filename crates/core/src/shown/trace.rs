@@ -126,7 +126,10 @@ impl Tracer {
                 self.fail(turn, at, reason);
                 self.change(turn, |talk| talk.ended_at = Some(at));
             }
-            EventKind::RunForked { .. } => self.inherit(at),
+            EventKind::RunForked { outputs, .. } => {
+                self.inherit(at);
+                outputs.iter().for_each(|edited| self.put_output(&Id::task(edited.task)));
+            }
             _ => {}
         }
     }
@@ -195,9 +198,14 @@ impl Tracer {
     }
 
     fn end(&mut self, turn: &Id, at: Millis) {
+        self.change(turn, |talk| (talk.ended_at, talk.succeeded) = (Some(at), true));
+        self.put_output(turn);
+    }
+
+    /// Takes the output of a task or an instance from the run.
+    fn put_output(&mut self, turn: &Id) {
         let how = self.run.ended_at(turn.site()).map(|ended| ended.how.clone());
         self.change(turn, |talk| {
-            (talk.ended_at, talk.succeeded) = (Some(at), true);
             if let Some(How::Completed { output, parsed }) = how {
                 (talk.output, talk.parsed) = (Some(output), parsed);
             }

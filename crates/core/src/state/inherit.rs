@@ -1,15 +1,16 @@
 //! The moment at which a retry or a fork begins work of its own: what stands
 //! before it is the record of another run.
 
-use crate::event::{Edited, Origin};
+use crate::event::{Edited, EditedOutput, Origin};
 use crate::state::budget::Budget;
 use crate::state::conversation::Used;
+use crate::state::ended::Ended;
 use crate::state::run::{Halt, How, Run};
 use crate::state::stopwatch::Stopwatch;
 
 impl Run {
     /// Begins the run's own work, with the tasks that the record left open.
-    pub(crate) fn forked(&mut self, origin: &Origin, edited: Option<&Edited>) {
+    pub(crate) fn forked(&mut self, origin: &Origin, edited: Option<&Edited>, outputs: &[EditedOutput]) {
         self.lineage.origin = Some(origin.clone());
         if let Some(Edited { spec, models, belt }) = edited {
             self.take_spec(spec);
@@ -29,11 +30,20 @@ impl Run {
         self.epoch = 0;
         self.started_at = self.started_at.map(|_before| self.at);
         self.inherit();
+        outputs.iter().for_each(|edited| self.put_output(edited));
         self.reviews.parked = false;
         self.halt = Halt { end: self.halt.end.take(), ..Halt::default() };
         let is_lost = |how: &How| matches!(how, How::Failed { .. } | How::Cancelled);
         self.failed = self.tasks.values().filter(|ended| is_lost(&ended.how)).count();
         self.reopen_reviews();
+    }
+
+    /// Puts another output in place of the one that a task had. A task that is done again after all has none to
+    /// replace: a retry of this run may keep the event without it.
+    fn put_output(&mut self, EditedOutput { task, output, by }: &EditedOutput) {
+        let (Some(how), Some(ended)) = (self.with_output(*task, output), self.tasks.get(task).cloned()) else { return };
+        self.put_ended(*task, Ended { how, truncated: false, ..ended });
+        self.lineage.edited.insert(*task, by.clone());
     }
 
     /// Separates earlier work from the run's own: ended tasks stay as they were, the counters of tasks under

@@ -110,6 +110,11 @@ impl Run {
         &self.lineage.inherited
     }
 
+    /// Returns the name of the requester who gave a task another output when this run was made.
+    pub(crate) fn output_edited_by(&self, task: usize) -> Option<&str> {
+        self.lineage.edited.get(&task).map(String::as_str)
+    }
+
     /// Returns the models it may ask, by alias.
     pub(crate) fn models(&self) -> &Models {
         &self.models

@@ -125,7 +125,7 @@ impl Run {
         match &event.kind {
             EventKind::RunAccepted { .. } => self.accepted(&event.kind),
             EventKind::RunAdopted { epoch, .. } => self.adopted(*epoch, before),
-            EventKind::RunForked { origin, edited } => self.forked(origin, edited.as_deref()),
+            EventKind::RunForked { origin, edited, outputs } => self.forked(origin, edited.as_deref(), outputs),
             EventKind::RunStarted => self.started_at = Some(event.at),
             EventKind::BeltComposed { task, tools } => self.belt_composed(*task, tools),
             EventKind::ExpressionEvaluated { of, key, result } => self.flow.evaluated(&self.spec, of, *key, result),
@@ -362,7 +362,7 @@ impl Run {
         let ended = Ended::of(how, self.at, turn);
         if self.spec.workflow == Workflow::Hierarchical {
             self.outputs.push(turn.worker);
-            self.lineage.inherited.remove(&turn.worker);
+            self.lineage.redone(turn.worker);
             self.put_ended(turn.worker, ended);
         }
     }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use serde_json::{Value, json};
 
+use super::edited::with_an_output_edited;
 use super::properties::check;
 use super::world::{World, catalog, ensemble};
 use crate::cause::SkipCause;
@@ -236,6 +237,16 @@ fn run_and_retry(shape: &[u8], moves: &[u16], again: &[u16]) {
         once(&world);
         truly_skipped(&world);
         check(&world);
+    }
+    if let Some((task, fork)) = with_an_output_edited(&world, moves.len()) {
+        world.start_over(fork.events);
+        world.command(Command::Adopt(Adoption::default())).unwrap();
+        play(&mut world, again);
+        finish(&mut world);
+        once(&world);
+        truly_skipped(&world);
+        check(&world);
+        assert_eq!(world.run.output_edited_by(task), Some("me"), "nothing does it again");
     }
 }
 

@@ -18,7 +18,7 @@ const RUNS: &[&str] = &[
     r##"{"tasks":[{"name":"a","description":"Find {topic=bees}","tools":["look"],"agent":{"role":"R","goal":"g"}},{"name":"b","description":"Write","context":["$a","$0"],"outputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"integer"}}},"review":"required"}],"inputs":{"topic":"x"}}"##,
 ];
 const EDITS: &[&str] = &[
-    r#"{"seq":4,"inputs":{"topic":"x"},"tags":{"a":"b"},"model":"small","options":{"verbose":false},"taskOverrides":{"b":{"description":"y"}}}"#,
+    r#"{"seq":4,"inputs":{"topic":"x"},"tags":{"a":"b"},"model":"small","outputs":{"a":"better"},"options":{"verbose":false},"taskOverrides":{"b":{"description":"y"}}}"#,
 ];
 const SCHEMAS: &[&str] = &[
     r##"{"type":"object","required":["a"],"properties":{"a":{"type":"string","pattern":"^[a-z]+$","minLength":1},"b":{"items":{"$ref":"#/$defs/c"}}},"$defs":{"c":{"enum":[1,"x",null]}},"additionalProperties":false}"##,

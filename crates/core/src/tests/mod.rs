@@ -10,6 +10,7 @@ mod changed;
 mod chats;
 mod chores;
 mod described;
+mod edited;
 mod flows;
 mod inherited;
 mod made_up;

@@ -100,7 +100,7 @@ fn a_request_can_say_what_silence_means_and_a_fork_keeps_it() {
     assert_eq!(announced(&world), (300_000, Some("CONTINUE".to_owned())));
     let edits = crate::decisions::edit::Edits {
         request: Request { tags: [("k".to_owned(), "v".to_owned())].into(), ..Request::default() },
-        model: None,
+        ..crate::decisions::edit::Edits::default()
     };
     let catalog = super::world::catalog();
     let keep = crate::decisions::fork::Keep::Before(None);

@@ -1,8 +1,8 @@
 //! `POST /api/runs/{id}/retry` and `/fork`: a new run that begins with events recorded
 //! by another. A retry is of an ended run with a task that did not complete, and keeps
 //! the others; a fork is of any run and keeps the events before `seq` or before a
-//! `task`, or all. Both take edits: `inputs`, `tags`, `options`, `model`, and
-//! `taskOverrides` of tasks that have not begun.
+//! `task`, or all. Both take edits: `inputs`, `tags`, `options`, `model`, `outputs`
+//! of tasks that are kept, and `taskOverrides` of tasks that have not begun.
 
 use std::sync::Arc;
 

@@ -6,9 +6,12 @@ use consort_core::catalog::EffectClass;
 use consort_core::draft::Draft;
 use consort_core::message::{Failure, FailureKind, Message};
 use consort_core::spec::ReviewRule;
-use consort_log::MemoryLog;
+use consort_log::{Log, MemoryLog, SqliteLog};
 use consort_models::{Line, ScriptedModel};
+use consort_postgres::PgLog;
 use consort_runtime::admission::Capacity;
+use consort_runtime::engine::Engine;
+use consort_test_postgres::database;
 use consort_tools::ScriptedTool;
 use serde_json::{Value, json};
 
@@ -118,6 +121,84 @@ async fn a_run_is_forked_where_a_task_began() {
         assert_eq!(refused.status, 400);
         assert!(refused.json()["message"].as_str().unwrap().contains(about), "{refused:?}");
     }
+}
+
+/// Returns an engine over any log.
+fn over(log: &Arc<dyn Log>, model: &ScriptedModel, tool: &ScriptedTool) -> Engine {
+    let seams = engine_with(Arc::default(), model.clone(), tool.clone(), Capacity::UNLIMITED).seams().clone();
+    Engine::new(seams.over(log.clone()))
+}
+
+#[tokio::test]
+async fn a_fork_with_an_edited_output_goes_on_with_it_in_memory() {
+    edits_an_output(Arc::new(MemoryLog::default())).await;
+}
+
+#[tokio::test]
+async fn a_fork_with_an_edited_output_goes_on_with_it_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    edits_an_output(Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap())).await;
+}
+
+#[tokio::test]
+async fn a_fork_with_an_edited_output_goes_on_with_it_in_postgresql() {
+    let Some(database) = database().await else { return };
+    edits_an_output(Arc::new(PgLog::open(database.url()).await.unwrap())).await;
+}
+
+/// Edits the output of a task that is kept: refused where it is too late, read by the task after it, and told with
+/// the name of its requester, by this process and the next one.
+async fn edits_an_output(log: Arc<dyn Log>) {
+    let tool = pay();
+    let model = model();
+    let reading = vec![tasks().remove(0), Draft { context: vec!["$a".to_owned()], ..task("b") }];
+    let engine = over(&log, &model, &tool);
+    let here = start(server(engine.clone(), reading.clone())).await;
+    let done = wait(&here, "/api/runs", json!({ "inputs": { "topic": "x" } })).await;
+    let run = done["runId"].as_str().unwrap();
+    let fork = format!("/api/runs/{run}/fork");
+    for (body, about) in [
+        (json!({ "outputs": { "z": "x" } }), "outputs.z: Unknown task 'z'. Available: [a, b]"),
+        (json!({ "outputs": { "a": " " } }), "outputs.a: must not be blank"),
+        (json!({ "outputs": { "a": 3 } }), "outputs.a: must be a string, not a number"),
+        (json!({ "outputs": {} }), "outputs: must have 1 to 1000 entries"),
+        (json!({ "outputs": { "b": "x" }, "task": "b" }), "outputs.b: it has no output in what is kept of the run."),
+    ] {
+        let refused = here.post(&fork, body).await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.json()["message"].as_str().unwrap().contains(about), "{refused:?}");
+    }
+    let late =
+        here.post(&fork, json!({ "outputs": { "a": "x" }, "seq": seq_of(&here, run, "ensemble_completed").await }));
+    let late = late.await.json()["message"].as_str().unwrap().to_owned();
+    let before = json!({ "outputs": { "a": "unpaid" } });
+    let forked = wait(&here, &fork, before).await;
+    let seq = &forked["forkedFrom"]["seq"];
+    assert!(late.contains(&format!("'b' has begun with its present output; fork with `seq` {seq} or less")), "{late}");
+    assert_eq!((&forked["status"], &forked["metrics"]["llmCalls"]), (&json!("COMPLETED"), &json!(1)));
+    let a = &forked["tasks"][0];
+    assert_eq!(
+        (&a["output"], &a["outputEditedBy"], &a["inherited"]),
+        (&json!("unpaid"), &json!("local"), &json!(true))
+    );
+    assert_eq!(tool.ledger().iter().filter(|line| line.starts_with("began")).count(), 1, "a is not done again");
+    let asked = format!("{:?}", model.sent("2.0").unwrap().messages);
+    assert!(asked.contains("unpaid") && !asked.contains("\"paid"), "{asked}");
+
+    // Another process reads the same from the log.
+    let new = forked["runId"].as_str().unwrap().to_owned();
+    drop(here);
+    engine.stop().await;
+    let here = start(server(over(&log, &model, &tool), reading)).await;
+    let stored = here.get(&format!("/api/runs/{new}")).await.json();
+    assert_eq!(stored["tasks"], forked["tasks"]);
+    let head = format!("GET /api/runs/{new}/events HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
+    let events = here.send(&head, b"").await.json();
+    let edited = events["events"].as_array().unwrap().iter().find(|frame| frame["type"] == "run_forked").unwrap();
+    assert_eq!(
+        (&edited["editedOutputs"][0]["taskName"], &edited["editedOutputs"][0]["by"]),
+        (&json!("a"), &json!("local"))
+    );
 }
 
 #[tokio::test]

@@ -99,6 +99,17 @@ pub struct Edited {
     pub belt: Belt,
 }
 
+/// An output that a person or program put in place of the one a task had in the record of another run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditedOutput {
+    /// The position of the task.
+    pub task: usize,
+    /// The output that the tasks after it read.
+    pub output: Text,
+    /// The name of the requester.
+    pub by: String,
+}
+
 /// The step that follows a model's failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

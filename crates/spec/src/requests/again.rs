@@ -1,5 +1,7 @@
 //! A request for a run that continues the record of another: the part that is kept, and the changes.
 
+use std::collections::BTreeMap;
+
 use crate::requests::draft::Request;
 
 /// The part of a record that is kept.
@@ -20,4 +22,6 @@ pub struct Edits {
     pub request: Request,
     /// The alias of the model that every later call goes to.
     pub model: Option<String>,
+    /// Other outputs of tasks that are kept, by their names.
+    pub outputs: BTreeMap<String, String>,
 }

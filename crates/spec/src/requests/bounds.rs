@@ -44,6 +44,8 @@ pub(crate) const VIOLATION_BYTES_MAX: usize = 1_000;
 pub const TEMPLATE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The number of bytes of all texts of a request after their variables are replaced.
 pub const TEMPLATES_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The number of bytes of an output that a retry or a fork puts in place of another.
+pub const EDITED_OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The number of mistakes of a request that are listed; each may list all known names.
 pub const MISTAKES_MAX: usize = 100;
 /// The number of directives of a run, which keeps them in memory to its end.

@@ -157,6 +157,19 @@ impl Spec {
         group.repeat.is_some() && ranks.is_some_and(|(reader, task)| task >= reader)
     }
 
+    /// Returns whether a task, or an expression that decides about it, reads what another task came to as a whole.
+    /// Within a group that has instances, tasks read each other's instances instead.
+    pub fn reads_output(&self, reader: usize, task: usize) -> bool {
+        let Some(spec) = self.tasks.get(reader) else { return false };
+        let group = self.group_of(reader).map(|(_, group)| group);
+        if reader == task || group.is_some_and(|group| group.has_instances() && group.rank(task).is_some()) {
+            return false;
+        }
+        let until = group.and_then(|group| group.repeat.as_ref()).map(|repeat| &repeat.until);
+        let mut expressions = spec.expressions().chain(group.into_iter().flat_map(Group::gates)).chain(until);
+        spec.context.contains(&task) || expressions.any(|one| one.outputs.values().any(|named| *named == task))
+    }
+
     /// Returns the tasks that a task waits on within its round, and what it needs of each: those it reads,
     /// those its expressions and its group's name and, in a sequence, the one before it.
     pub fn waits(&self, task: usize) -> Vec<(usize, Needs)> {

@@ -11,6 +11,7 @@ use crate::queue::Priority;
 use crate::requests::again::{Edits, Keep};
 use crate::requests::agent::Agent;
 use crate::requests::attachments::{ATTACHMENTS_MAX, AttachmentSource};
+use crate::requests::bounds::EDITED_OUTPUT_BYTES_MAX;
 use crate::requests::branch::OnMaxRounds;
 use crate::requests::compile::{Catalog, Compiled, compile};
 use crate::requests::draft::{Draft, Each, Ensemble, Group, Nested, Override, Request, RequestOptions};
@@ -119,7 +120,8 @@ fn edits(fields: &mut Fields<'_>) -> (Edits, Keep) {
         fields.mistake("tasks", "the tasks of a run are its own; change those that have not begun in `taskOverrides`");
     }
     let keep = task.map_or(Keep::Before(seq), Keep::BeforeTask);
-    (Edits { request: request(fields), model }, keep)
+    let outputs = fields.texts("outputs", EDITED_OUTPUT_BYTES_MAX);
+    (Edits { request: request(fields), model, outputs }, keep)
 }
 
 fn request(fields: &mut Fields<'_>) -> Request {

@@ -40,6 +40,7 @@ export function Header({ run, detail, isReplayed }: { run: RunState; detail: Run
             })}
           />
           <Origin detail={detail} />
+          <EditedOutputs tasks={detail.tasks} />
           {Object.entries(detail.tags).map(([name, value]) => (
             <span key={name} className={css.tag} title={`${name}:${value}`}>
               {tagText(name, value)}
@@ -68,6 +69,20 @@ function Origin({ detail: { retryOf, forkedFrom } }: { detail: RunDetail }) {
       {t('forked from {id} at {seq}', { id: shortId(forkedFrom.runId), seq: forkedFrom.seq })}
     </Link>
   ) : null;
+}
+
+/** The tasks that were given other outputs when the run was made of another, and who gave them. */
+function EditedOutputs({ tasks }: Pick<RunDetail, 'tasks'>) {
+  const edited = tasks.filter(({ outputEditedBy }) => outputEditedBy !== undefined);
+  if (edited.length === 0) return null;
+  const names = edited.map(({ name }) => name).join(', ');
+  const by = [...new Set(edited.map(({ outputEditedBy }) => outputEditedBy))].join(', ');
+  const text = t('output of {names} edited by {by}', { names, by });
+  return (
+    <span className={css.tag} title={text}>
+      {text}
+    </span>
+  );
 }
 
 const isWaiting = (run: RunState): boolean => run.reviews.size > 0 && runActivity(run).reviewId !== undefined;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::client::{Call, Target};
 use crate::commands::call::{Printed, call, wrong};
-use crate::commands::{extend, input, json_file};
+use crate::commands::{extend, input, json_file, pair};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};
@@ -26,11 +26,12 @@ pub(crate) struct Retry {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "What is kept is taken from the record and never done again.\n\n\
     Examples:\n  consort runs fork run-1a2b --task program --input topic=wasps\n  \
-    consort runs fork run-1a2b --seq 42")]
+    consort runs fork run-1a2b --seq 42\n  consort runs fork run-1a2b --output outline=@outline.md")]
 pub(crate) struct Fork {
     /// The run: its id, the beginning of it, or latest
     run: String,
-    /// Keep what stands before this event, as `runs watch --json` numbers them; default: everything
+    /// Keep what stands before this event, as `runs watch --json` numbers them; default: everything, or with
+    /// --output what stands before the first task that reads it
     #[arg(long, value_name = "N", conflicts_with = "task")]
     seq: Option<u64>,
     /// Keep what happened before this task began
@@ -49,6 +50,10 @@ struct Edits {
     /// Another value for a {variable}; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
     input: Vec<(String, Value)>,
+    /// Another output of a task that is kept, which the tasks after it read; TASK=@FILE reads it from a file. May be
+    /// repeated
+    #[arg(long, value_name = "TASK=TEXT", value_parser = pair)]
+    output: Vec<(String, String)>,
     /// Edits as JSON, such as `taskOverrides`; options on the command line count first
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -84,8 +89,16 @@ impl Edits {
         let Value::Object(mut body) = file else { return Err("the edits must be a JSON object".to_owned()) };
         body.extend(self.model.as_deref().map(|model| ("model".to_owned(), Value::from(model))));
         extend(&mut body, "inputs", &self.input)?;
+        let outputs = self.output.iter().map(|(task, text)| Ok((task.clone(), output_text(task, text)?)));
+        extend(&mut body, "outputs", &outputs.collect::<Result<Vec<_>, String>>()?)?;
         Ok(body)
     }
+}
+
+/// Returns the text of an output: as it was typed, or the contents of the file that was named.
+fn output_text(task: &str, typed: &str) -> Result<String, String> {
+    let Some(path) = typed.strip_prefix('@') else { return Ok(typed.to_owned()) };
+    std::fs::read_to_string(path).map_err(|error| format!("--output {task}=@{path}: {error}"))
 }
 
 /// Returns the text about the new run.

@@ -91,7 +91,9 @@ fn tasks(run: Record<'_>, page: &Page) -> String {
 
 fn output(task: Record<'_>, page: &Page) -> String {
     let cut = if task.has("truncated") { ", cut at the output limit" } else { "" };
-    format!("── {}{cut} ──\n{}\n", task.line("name"), fitted(task.text("output").trim_end(), page))
+    let by = Some(task.line("outputEditedBy")).filter(|by| !by.is_empty());
+    let edited = by.map(|by| format!(", output edited by {by}")).unwrap_or_default();
+    format!("── {}{cut}{edited} ──\n{}\n", task.line("name"), fitted(task.text("output").trim_end(), page))
 }
 
 /// Returns the partial answer of a failed task.

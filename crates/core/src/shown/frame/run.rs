@@ -16,13 +16,13 @@ use crate::event::{AdoptReason, CancelMode, ChangeType};
 use crate::message::FailureKind;
 use crate::requests::spec::{OnTimeout, Workflow};
 use crate::shown::frame::field::{
-    CallError, CallOutcome, DecisionWord, DeclaredGroup, DeclaredTask, Delegation, Exceeded, ExitReason, ForkedFrom,
-    Iso, ModelCall, Nullable, Quoted, ResponseType, Review, TaskPlace, Then, ToolRequest, TurnPlace,
+    CallError, CallOutcome, DecisionWord, DeclaredGroup, DeclaredTask, Delegation, Exceeded, ExitReason, Iso,
+    ModelCall, Nullable, Quoted, ResponseType, Review, TaskPlace, Then, ToolRequest, TurnPlace,
 };
 use crate::shown::view::LimitsView;
 use crate::text::Text;
 
-pub use content::{ActiveDirective, Evaluation, ModelSwitch, TaskInput};
+pub use content::{ActiveDirective, Descent, EditedOutput, Evaluation, ModelSwitch, TaskInput};
 
 /// A frame of a run.
 #[derive(Clone, Debug, PartialEq, IntoStaticStr, Serialize, Deserialize, JsonSchema)]
@@ -55,14 +55,7 @@ pub enum Frame {
         reason: Option<AdoptReason>,
     },
     /// The events before this one were copied from another run.
-    RunForked {
-        /// The run whose completed tasks were kept.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        retry_of: Option<String>,
-        /// The run and the place in it that this one goes on from.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        forked_from: Option<ForkedFrom>,
-    },
+    RunForked(Descent),
     /// The first task is about to begin.
     EnsembleStarted {
         /// The id of this execution.

@@ -1,12 +1,12 @@
 //! The frames of a run as a whole: its beginning and end, directives, model switches and limits.
 
-use crate::event::{Directive, End, Origin};
+use crate::event::{self, Directive, End, Origin};
 use crate::id::{Id, Millis};
 use crate::shown::frame::field::{Amount, Exceeded, ForkedFrom, Iso};
-use crate::shown::frame::run::{ActiveDirective, Frame, ModelSwitch};
+use crate::shown::frame::run::{ActiveDirective, Descent, EditedOutput, Frame, ModelSwitch};
 use crate::shown::view::usd;
 use crate::state::budget::{Breach, Reason};
-use crate::state::run::Run;
+use crate::state::run::{How, Run};
 
 impl Run {
     pub(super) fn ensemble_started_frame(&self, at: Iso) -> Frame {
@@ -18,13 +18,28 @@ impl Run {
         }
     }
 
-    pub(super) fn forked_frame(&self) -> Frame {
+    pub(super) fn forked_frame(&self, outputs: &[event::EditedOutput]) -> Frame {
         let (retry_of, forked_from) = match self.origin() {
             None => (None, None),
             Some(Origin::Retry { run }) => (Some(run.clone()), None),
             Some(Origin::Fork { run, seq }) => (None, Some(ForkedFrom { run_id: run.clone(), seq: *seq })),
         };
-        Frame::RunForked { retry_of, forked_from }
+        let edited_outputs = outputs.iter().filter_map(|edited| self.edited_output(edited)).collect();
+        Frame::RunForked(Descent { retry_of, forked_from, edited_outputs })
+    }
+
+    fn edited_output(&self, edited: &event::EditedOutput) -> Option<EditedOutput> {
+        let id = Id::task(edited.task);
+        let ended = self.tasks().get(&edited.task)?;
+        let How::Completed { output, parsed } = &ended.how else { return None };
+        Some(EditedOutput {
+            task_index: self.shown(&id),
+            task_name: self.spec().tasks.get(edited.task)?.name.clone(),
+            turn_id: id.to_string(),
+            output: output.clone(),
+            parsed_output: parsed.clone(),
+            by: edited.by.clone(),
+        })
     }
 
     pub(super) fn directive_frame(&self, run: &str, directive: &Directive) -> Frame {

@@ -89,6 +89,9 @@ struct TaskTrace<'a> {
     #[serde(skip_serializing_if = "is_false")]
     #[schemars(extend("const" = true))]
     inherited: bool,
+    /// The requester who gave it another output when this run was made of another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_edited_by: Option<&'a str>,
 }
 
 /// The beginning of a conversation.
@@ -297,6 +300,7 @@ impl Tracer {
                 chores: talk.chores.iter().map(|called| self.called(called)).collect(),
             },
             inherited: talk.inherited,
+            output_edited_by: id.parent().is_none().then(|| self.run.output_edited_by(id.task_index())).flatten(),
         })
     }
 

@@ -58,6 +58,9 @@ struct Task<'a> {
     #[serde(skip_serializing_if = "is_false")]
     #[schemars(extend("const" = true))]
     inherited: bool,
+    /// The requester who gave it another output when this run was made of another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_edited_by: Option<&'a str>,
     #[serde(flatten)]
     progress: Progress<'a>,
     /// The group it is in.
@@ -325,6 +328,7 @@ impl Run {
             agent_role: &task.agent.role,
             status,
             inherited: self.inherited().contains(&index),
+            output_edited_by: self.output_edited_by(index),
             progress,
             group: self.spec().group_of(index).map(|(_, group)| group.name.as_str()),
             instances,

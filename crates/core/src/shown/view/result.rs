@@ -64,6 +64,9 @@ pub struct TaskOutput {
     #[serde(default, skip_serializing_if = "is_false")]
     #[schemars(extend("const" = true))]
     pub inherited: bool,
+    /// The requester who gave it another output when this run was made of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_edited_by: Option<String>,
 }
 
 impl ResultFrame {
@@ -104,6 +107,7 @@ impl Run {
             parsed_output: parsed.clone(),
             truncated: ended.truncated,
             inherited: self.inherited().contains(&index),
+            output_edited_by: self.output_edited_by(index).map(str::to_owned),
         })
     }
 }

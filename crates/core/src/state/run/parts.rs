@@ -17,6 +17,16 @@ pub(in crate::state) struct Lineage {
     pub(in crate::state) copied: u64,
     /// Tasks that ended in the run its first events were taken from.
     pub(in crate::state) inherited: BTreeSet<usize>,
+    /// The requesters who gave such tasks another output.
+    pub(in crate::state) edited: BTreeMap<usize, String>,
+}
+
+impl Lineage {
+    /// Forgets that a task was done before: the run has done it itself.
+    pub(in crate::state) fn redone(&mut self, task: usize) {
+        self.inherited.remove(&task);
+        self.edited.remove(&task);
+    }
 }
 
 /// The reviews of a run.

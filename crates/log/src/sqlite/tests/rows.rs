@@ -184,10 +184,10 @@ async fn rows_from_before_there_were_checksums_are_read_and_get_one_when_they_ar
 }
 
 #[tokio::test]
-async fn records_carry_the_version_that_wrote_them() {
+async fn records_carry_the_version_of_their_append() {
     let (_folder, path) = file();
     let log = SqliteLog::open(&path).unwrap();
-    log.append(append("a", 0, &["0"])).await.unwrap();
+    log.append(Append { version: VERSION, ..append("a", 0, &["0"]) }).await.unwrap();
     let db = Connection::open(&path).unwrap();
     assert_eq!(db.query_row("SELECT version FROM records", [], |row| row.get::<_, u32>(0)).unwrap(), VERSION);
     sql(&path, "UPDATE records SET version = 1");

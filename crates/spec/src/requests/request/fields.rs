@@ -173,6 +173,32 @@ impl<'a> Fields<'a> {
         strings
     }
 
+    /// Reads texts by name, none of them blank or longer than so many bytes.
+    pub(super) fn texts(&mut self, name: &'static str, max: usize) -> BTreeMap<String, String> {
+        let Some(value) = self.get(name) else { return BTreeMap::new() };
+        let Value::Object(entries) = value else {
+            return self.expected(name, "an object", value).unwrap_or_default();
+        };
+        if entries.is_empty() || entries.len() > ENTRIES_MAX {
+            self.mistake(name, format!("must have 1 to {ENTRIES_MAX} entries"));
+            return BTreeMap::new();
+        }
+        let mut texts = BTreeMap::new();
+        for (key, value) in entries {
+            match value.as_str() {
+                Some(text) if !text.trim().is_empty() && text.len() <= max => {
+                    drop(texts.insert(key.clone(), text.to_owned()));
+                }
+                Some(text) if text.len() > max => {
+                    self.mistake(&format!("{name}.{key}"), format!("must have at most {max} bytes, not {}", text.len()))
+                }
+                Some(_blank) => self.mistake(&format!("{name}.{key}"), "must not be blank"),
+                None => self.mistake(&format!("{name}.{key}"), format!("must be a string, not {}", kind(value))),
+            }
+        }
+        texts
+    }
+
     /// Reads an object of values by name, of any type.
     pub(super) fn values(&mut self, name: &'static str) -> Inputs {
         let Some(value) = self.get(name) else { return Inputs::new() };

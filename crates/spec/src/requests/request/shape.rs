@@ -61,6 +61,10 @@ pub struct Edits {
     pub tags: Option<Scalars>,
     /// The alias of the model to ask.
     pub model: Option<String>,
+    /// Other outputs of tasks that are taken over, by their names: the tasks that read them go on with these. A fork
+    /// without `seq` and `task` then begins before the first of those tasks.
+    #[schemars(extend("minProperties" = 1))]
+    pub outputs: Option<BTreeMap<String, String>>,
     /// Changes to tasks that have not begun, by their names.
     #[schemars(extend("minProperties" = 1))]
     pub task_overrides: Option<BTreeMap<String, Override>>,

@@ -83,8 +83,11 @@ export function aboutText(frame: StoredFrame): string {
       return frame.violations.join('; ');
     case 'ensemble_completed':
       return frame.error ?? frame.exitReason;
-    // Their type says it all.
     case 'run_forked':
+      return (frame.editedOutputs ?? [])
+        .map(({ taskName, by }) => t('output of {names} edited by {by}', { names: taskName, by }))
+        .join('; ');
+    // Their type says it all.
     case 'ensemble_started':
     case 'task_started':
     case 'task_input':

@@ -1,14 +1,19 @@
 import { ActionIcon, Button, CopyButton, Group, SegmentedControl, Tooltip } from '@mantine/core';
-import { IconCheck, IconCopy, IconFileOff } from '@tabler/icons-react';
+import { useDisclosure } from '@mantine/hooks';
+import { IconCheck, IconCopy, IconFileOff, IconGitFork } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
+import type { RunDetail } from '../../../api/types';
 import type { Task } from '../../../run/state';
+import { ActIcon } from '../../../ui/Act';
 import { count } from '../../../ui/format';
 import { Json } from '../../../ui/Json';
 import { Markdown } from '../../../ui/Markdown';
 import { Empty } from '../../../ui/Note';
 import { StatusPill } from '../../../ui/Status';
 import { TaskDuration } from '../../../ui/TaskDuration';
+import { isForPeers } from '../../../ui/runName';
+import { RepeatDialog } from '../RepeatDialog';
 import type { TabProps } from '../Run';
 import css from './Outputs.module.css';
 import { t } from '../../../words/t';
@@ -17,7 +22,7 @@ import { t } from '../../../words/t';
 const SHOWN = 25;
 
 /** The outputs of the tasks, the last one first. */
-export default function Outputs({ run }: TabProps) {
+export default function Outputs({ run, detail }: TabProps) {
   const [shown, setShown] = useState(SHOWN);
   const over = run.tasks
     .filter((task) => task.output !== undefined || (task.error !== undefined && task.endedAt))
@@ -37,7 +42,7 @@ export default function Outputs({ run }: TabProps) {
     <div className={css.list} tabIndex={0} role="region" aria-label={t('Outputs')}>
       <div className={css.inner}>
         {over.slice(0, shown).map((task) => (
-          <Output key={task.index} runId={run.runId} task={task} />
+          <Output key={task.index} detail={detail} task={task} />
         ))}
         {over.length > shown ? (
           <Button variant="default" onClick={() => setShown(shown + SHOWN)}>
@@ -51,14 +56,15 @@ export default function Outputs({ run }: TabProps) {
 
 const VIEWS = { tree: t('Tree'), rendered: t('Rendered'), raw: t('Raw') };
 
-function Output({ runId, task }: { runId: string; task: Task }) {
+function Output({ detail, task }: { detail: RunDetail; task: Task }) {
+  const [forking, fork] = useDisclosure(false);
   const [view, setView] = useState(task.parsed === undefined ? 'rendered' : 'tree');
   const views = [...(task.parsed === undefined ? [] : (['tree'] as const)), 'rendered', 'raw'] as const;
   return (
     <article className={css.card}>
       <header className={css.head}>
         <h2>
-          <Link to={`/runs/${runId}/conversation?turn=${task.index}`}>{task.name}</Link>
+          <Link to={`/runs/${detail.runId}/conversation?turn=${task.index}`}>{task.name}</Link>
         </h2>
         {task.status === 'COMPLETED' ? null : <StatusPill status={task.status} />}
         <small>
@@ -88,6 +94,17 @@ function Output({ runId, task }: { runId: string; task: Task }) {
                 </Tooltip>
               )}
             </CopyButton>
+            {isForPeers(detail.runId) ? null : (
+              <ActIcon
+                needs="run"
+                variant="default"
+                aria-label={t('Fork with another output')}
+                title={t('Fork with another output')}
+                onClick={fork.open}
+              >
+                <IconGitFork size={15} />
+              </ActIcon>
+            )}
           </Group>
         )}
       </header>
@@ -98,6 +115,7 @@ function Output({ runId, task }: { runId: string; task: Task }) {
           <Shown view={view} task={task} output={task.output} />
         )}
         {task.isCut ? <p className={css.error}>{t('Cut at the output limit.')}</p> : null}
+        {task.outputEditedBy ? <p>{t('Edited by {by}', { by: task.outputEditedBy })}</p> : null}
         {task.partial ? (
           <>
             <p>{t('Partial output:')}</p>
@@ -105,6 +123,7 @@ function Output({ runId, task }: { runId: string; task: Task }) {
           </>
         ) : null}
       </div>
+      {forking ? <RepeatDialog detail={detail} kind="fork" editing={task.name} opened close={fork.close} /> : null}
     </article>
   );
 }

@@ -5,8 +5,42 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::{Key, Priority};
-use crate::shown::frame::field::{Iso, Nullable, TaskPlace};
+use crate::shown::frame::field::{ForkedFrom, Iso, Nullable, TaskPlace};
 use crate::text::Text;
+
+/// The run that the copied events are from, and what was changed in them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Descent {
+    /// The run whose completed tasks were kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<String>,
+    /// The run and the place in it that this one goes on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+    /// The outputs of kept tasks that were put in place of those they had.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edited_outputs: Vec<EditedOutput>,
+}
+
+/// An output of a kept task that is not the one it had.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EditedOutput {
+    /// The number of the task, from 1.
+    pub task_index: usize,
+    /// The name of the task.
+    pub task_name: String,
+    /// The place of the task in the run.
+    pub turn_id: String,
+    /// The output that the tasks after it read.
+    pub output: Text,
+    /// The output as data, when the task has a schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parsed_output: Option<Value>,
+    /// The name of the requester.
+    pub by: String,
+}
 
 /// The value of a condition or a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
