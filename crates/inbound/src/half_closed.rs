@@ -20,7 +20,7 @@ const PARTING: Duration = Duration::from_secs(1);
 /// Bytes of that input that are discarded at once.
 const DISCARDED: usize = 8 * 1024;
 
-/// A connection that reports its end [`PATIENCE`] after its client has stopped sending.
+/// A connection that reports its end `PATIENCE` after its client has stopped sending.
 pub struct HalfClosed {
     socket: TcpStream,
     ending: Option<Pin<Box<Sleep>>>,
