@@ -1,7 +1,7 @@
 //! A run as plain data and pure functions: nothing here waits, reads a clock, touches a socket or makes up an id.
 //!
 //! # Rooms, in the order of a run
-//! - `requests`: the work that people ask for, which is the crate `consort-spec`. A [`draft`]
+//! - the crate `consort-spec`: the work that people ask for. A [`draft`]
 //!   or a [`request`] is filled in and checked by [`compile`], which reports every
 //!   [`mistake`] at once, into a [`spec`]; models and tools come from a [`catalog`].
 //! - `state`: the state of a run. [`run`] is the fold over its events, with a
@@ -25,14 +25,13 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use consort_spec as requests;
-pub use consort_spec::{cause, event, id, message, owner, schema, status, text, time};
+pub use consort_spec::{
+    agent, attachments, bounds, branch, catalog, cause, choice, compile, draft, dynamic, event, expression, id,
+    message, mistake, model_options, nested, owner, pipeline, reach, request, schema, spec, status, template, text,
+    time, workflow,
+};
 pub use decisions::{
     answer, build, chore, decide, delegation, edit, fork, next, own_tool, pace, queue, result, share, subtask, tier,
-};
-pub use requests::{
-    agent, attachments, bounds, branch, catalog, choice, compile, draft, dynamic, expression, mistake, model_options,
-    nested, pipeline, reach, request, spec, template, workflow,
 };
 pub use shown::{a2a, aloud, announcement, dag, damaged, frame, question, span, trace, view, voice};
 pub use state::{budget, conversation, gate, memory, run};

@@ -16,9 +16,9 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use crate::Site;
-use crate::body_memory::{self, HeldBody, Hold, SMALL};
-use crate::problem::{Code, Problem};
 use crate::routes::hooks;
+use consort_inbound::body_memory::{self, HeldBody, Hold, SMALL};
+use consort_inbound::problem::{Code, Problem};
 
 /// The time within which a body must arrive.
 const PATIENCE: Duration = Duration::from_secs(30);

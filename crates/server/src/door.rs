@@ -19,9 +19,10 @@ use futures::StreamExt;
 use crate::Site;
 use crate::access::{Caller, Foreign, Knock, Pass};
 use crate::endpoint::{self, Needs};
-use crate::problem::{Code, Problem, REQUEST_ID};
-use crate::refusals::{Reason, Refusal, Source};
-use crate::{head, mcp, routes, ws};
+use crate::{mcp, routes, ws};
+use consort_inbound::head;
+use consort_inbound::problem::{Code, Problem, REQUEST_ID};
+use consort_inbound::refusals::{Reason, Refusal, Source};
 
 /// The approximate time that picking up runs takes at startup.
 const STARTING_RETRY_MS: u64 = 1_000;

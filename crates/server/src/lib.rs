@@ -1,13 +1,9 @@
 //! HTTP over [`Engine`]. Handlers translate; they decide nothing.
 //!
 //! # Layout, in reading order
-//! - `problem`: the form of a failed request; `head`, `body`, `query`, `response_mode`: parsing
-//!   of the request and of the wanted form of the response; `body_memory`: the room for large bodies
-//! - `listen`: connections and their timeouts; `connections`: the addresses they come from;
-//!   `half_closed`: connections whose client has stopped sending; `unread`: bodies that were not read
-//! - [`access`]: the clients that may connect, and their identity; `door`: the same as
-//!   a layer; `refusals`: requests that were refused; `once`: idempotent repetition of
-//!   requests; `audit`: the log of changes
+//! - the crate `consort-inbound`: who sends a request, how it is read and how it fails
+//! - `listen`: connections and their timeouts; `door`: whoever may connect, as a layer; `body`: the reading of bodies;
+//!   `once`: idempotent repetition of requests
 //! - `endpoint`: a route, its scope, the ownership of its things and its description in one
 //!   value; `routes`: one file of them per resource; `site`: their shared state
 //! - `sse`: frames as server-sent events a client can resume
@@ -47,9 +43,7 @@ use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_http::outbound;
 pub use consort_inbound::{access, oidc};
-use consort_inbound::{
-    audit, body_memory, connections, half_closed, head, problem, query, refusals, response_mode, unread,
-};
+use consort_inbound::{audit, problem, unread};
 use consort_net::network::{Dialling, Network};
 use consort_net::share::Share;
 use consort_runtime::engine::{self, Engine, Quota};
@@ -60,9 +54,9 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access::{Access, Reach};
-use crate::connections::Connections;
 pub use crate::listen::bind;
 use crate::site::Site;
+use consort_inbound::connections::Connections;
 
 /// The time that open requests may take to end once the server has been asked to stop.
 const LINGER: Duration = Duration::from_secs(3);

@@ -17,10 +17,10 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, ToSocketAddrs};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
-use crate::connections::{Connection, Connections};
-use crate::half_closed::HalfClosed;
 use crate::router;
 use crate::site::Site;
+use consort_inbound::connections::{Connection, Connections};
+use consort_inbound::half_closed::HalfClosed;
 
 /// Connections that may wait to be accepted, as far as the system allows: many clients
 /// that reconnect at once are not refused.

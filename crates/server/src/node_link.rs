@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use crate::Site;
 use crate::endpoint::{Endpoint, Tag, get};
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 /// The path of the socket.
 const PATH: &str = "/cluster/link";

@@ -19,12 +19,12 @@ use serde_json::Value;
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::access::Pass;
-use crate::body_memory::BodyMemory;
 use crate::mcp::Calls;
 use crate::once::Keys;
-use crate::problem::Problem;
-use crate::refusals::Refusals;
 use crate::{Server, Terms, ws};
+use consort_inbound::body_memory::BodyMemory;
+use consort_inbound::problem::Problem;
+use consort_inbound::refusals::Refusals;
 
 /// Notices buffered for sockets that are busy: there are a few in a minute.
 const NOTICES_MAX: usize = 64;

@@ -17,9 +17,9 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 
 use crate::Site;
-use crate::problem::Problem;
-use crate::query::Pairs;
 use crate::ws::answer::{Answer, Failure};
+use consort_inbound::problem::Problem;
+use consort_inbound::query::Pairs;
 
 /// The comment that ends a stream when the server stops.
 const RECONNECT: &str = "reconnect";

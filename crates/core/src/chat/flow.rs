@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::{Order, Rules};
 use crate::decisions::own_tool::OwnTool;
-use crate::id::Id;
-use crate::message::Message;
-use crate::requests::catalog::Permission;
-use crate::requests::compile::{Catalog, Compiled};
-use crate::requests::draft::Ensemble;
-use crate::requests::mistake::{Code, Mistake};
-use crate::requests::request::{self, Submission};
-use crate::requests::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
-use crate::requests::workflow::Document;
 use crate::shown::frame::chat::{ChatFrame, Level, TaskEvent};
 use crate::shown::frame::merge;
 use crate::state::run::{Ended, How, Run};
-use crate::text::Text;
+use consort_spec::catalog::Permission;
+use consort_spec::compile::{Catalog, Compiled};
+use consort_spec::draft::Ensemble;
+use consort_spec::id::Id;
+use consort_spec::message::Message;
+use consort_spec::mistake::{Code, Mistake};
+use consort_spec::request::{self, Submission};
+use consort_spec::spec::{Kind, ReviewPolicy, ReviewRule, Spec};
+use consort_spec::text::Text;
+use consort_spec::workflow::Document;
 
 /// The variables under which a task may use the user's message and the earlier conversation.
 const MESSAGE: &str = "message";
@@ -64,8 +64,8 @@ pub fn compile_workflow(
 /// Returns a task that needs a reviewer: a chat asks for permission, not for reviews.
 fn attended(spec: &Spec) -> Option<&str> {
     let policy = spec.review.policy != ReviewPolicy::Never;
-    let asks = |task: &crate::requests::spec::Task| task.tools.iter().any(|tool| tool == OwnTool::HumanInput.name());
-    let waits = |task: &&crate::requests::spec::Task| match task.review {
+    let asks = |task: &consort_spec::spec::Task| task.tools.iter().any(|tool| tool == OwnTool::HumanInput.name());
+    let waits = |task: &&consort_spec::spec::Task| match task.review {
         Some(ReviewRule::Required) => true,
         Some(ReviewRule::Skip) => asks(task),
         None => policy || asks(task),

@@ -5,12 +5,8 @@ use serde_json::{Value, json};
 
 use super::permission::category;
 use super::{ChatEventKind, PendingApproval, Reason, Turn};
-use crate::cause::Cause;
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{AdoptReason, Event, EventKind};
-use crate::id::Id;
-use crate::message::{Failure, FailureKind, Outcome};
 use crate::shown::frame::chat::{
     Approval, CallStatus, ChatFrame, CostSummary, Level, MessageRow, ModelCost, PlanningPhase, PlanningStatus,
     TaskEvent, ToolCallUpdate,
@@ -20,6 +16,10 @@ use crate::shown::frame::run;
 use crate::shown::view::usd;
 use crate::shown::voice::ChatVoice;
 use crate::state::run::Run;
+use consort_spec::cause::Cause;
+use consort_spec::event::{AdoptReason, Event, EventKind};
+use consort_spec::id::Id;
+use consort_spec::message::{Failure, FailureKind, Outcome};
 
 /// The question about a file that prompts are built from.
 const INSTRUCTS: &str = "this file becomes part of what agents are told, in later chats and other people's too";

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use super::Role;
 use super::redact::holds_secrets;
 use crate::decisions::output;
-use crate::event::{End, Exit};
-use crate::requests::agent::Agent;
-use crate::requests::compile::Compiled;
-use crate::requests::spec::{Kind, OnTruncated, Spec, Task};
-use crate::schema::Schema;
 use crate::state::budget::Limits;
 use crate::state::conversation::Used;
 use crate::state::run::Run;
+use consort_spec::agent::Agent;
+use consort_spec::compile::Compiled;
+use consort_spec::event::{End, Exit};
+use consort_spec::schema::Schema;
+use consort_spec::spec::{Kind, OnTruncated, Spec, Task};
 
 /// The name of the task that extracts facts.
 pub const MINING: &str = "mining";

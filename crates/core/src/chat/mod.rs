@@ -33,16 +33,16 @@ pub use shape::{MessageView, PendingApproval, SayRequest};
 
 use crate::decisions::build::Registry;
 use crate::decisions::own_tool::{Audience, OwnTool, Performer};
-use crate::id::Millis;
-use crate::requests::agent::Agent;
-use crate::requests::catalog::{Belt, ModelInfo, Permission, ToolInfo};
-use crate::requests::compile::{Catalog, Compiled};
-use crate::requests::mistake::{Code, Mistake};
-use crate::requests::model_options::ModelOptions;
-use crate::requests::reach::Destination;
-use crate::requests::spec::{Kind, Spec, Task};
 use crate::state::budget::Limits;
-use crate::text::Text;
+use consort_spec::agent::Agent;
+use consort_spec::catalog::{Belt, ModelInfo, Permission, ToolInfo};
+use consort_spec::compile::{Catalog, Compiled};
+use consort_spec::id::Millis;
+use consort_spec::mistake::{Code, Mistake};
+use consort_spec::model_options::ModelOptions;
+use consort_spec::reach::Destination;
+use consort_spec::spec::{Kind, Spec, Task};
+use consort_spec::text::Text;
 
 /// The warning for a turn in an editor that cannot build workflows.
 const NO_REGISTRY: &str = "the editor is open but `workflow_registry` is off: build_workflow is left out";

@@ -7,12 +7,12 @@ use crate::chat::{Answer, Carried, ChatEventKind, Mode, Reason, Turn, is_said};
 use crate::decisions::call::not_made;
 use crate::decisions::next::{Plan, Terms};
 use crate::decisions::subtask;
-use crate::event::EventKind;
-use crate::id::Id;
-use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
-use crate::requests::reach::{Target, Voucher};
 use crate::state::calls::CallState;
 use crate::state::run::Run;
+use consort_spec::catalog::{EffectClass, Permission, ToolInfo};
+use consort_spec::event::EventKind;
+use consort_spec::id::Id;
+use consort_spec::reach::{Target, Voucher};
 
 /// The answer to a run's call that would write a file that prompts are built from.
 const NOT_IN_RUNS: &str = "prompts are built from this file, so only a person or a chat, after asking, may write it";
@@ -180,7 +180,7 @@ fn blocked(reason: Reason, carried: Option<&Carried>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::requests::reach::Reach;
+    use consort_spec::reach::Reach;
 
     fn tool(permission: Permission, effect: EffectClass) -> ToolInfo {
         ToolInfo { permission, effect, ..ToolInfo::new("t", "") }

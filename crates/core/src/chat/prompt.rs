@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use crate::decisions::own_tool::OwnTool;
-use crate::requests::catalog::ToolInfo;
 use crate::state::run::Run;
+use consort_spec::catalog::ToolInfo;
 
 use super::Turn;
 

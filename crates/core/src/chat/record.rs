@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Grant, MessageView, Presence, Role, Taint, Turn, spoken};
-use crate::id::{Id, Millis};
-use crate::message::{Attached, Call, Message, Reply};
 use crate::shown::frame::chat::{MessageRow, RowCall};
 use crate::shown::frame::field::Iso;
 use crate::state::run::Run;
-use crate::status::Status;
-use crate::text::Text;
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Attached, Call, Message, Reply};
+use consort_spec::status::Status;
+use consort_spec::text::Text;
 
 /// One row of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

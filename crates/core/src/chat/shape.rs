@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{IfBusy, Mode, Role};
-use crate::message::Attached;
 use crate::shown::frame::chat::{Approval, ExecutionTree, RowCall};
 use crate::shown::frame::field::Iso;
-use crate::text::Text;
+use consort_spec::message::Attached;
+use consort_spec::text::Text;
 
 /// A message.
 #[derive(JsonSchema)]

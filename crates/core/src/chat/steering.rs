@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::{Answer, ChatEventKind, Command, Mode, Reason};
 use crate::decisions::decide::Refused;
-use crate::event::EventKind;
-use crate::id::Millis;
-use crate::message::Outcome;
 use crate::state::calls::CallState;
 use crate::state::chat::Approval;
 use crate::state::run::Run;
-use crate::text::Text;
+use consort_spec::event::EventKind;
+use consort_spec::id::Millis;
+use consort_spec::message::Outcome;
+use consort_spec::text::Text;
 
 impl Run {
     pub(crate) fn chat_decided(&self, command: Command, now: Millis) -> Result<Vec<EventKind>, Refused> {

@@ -4,14 +4,14 @@
 
 pub use consort_spec::answer::{Completeness, Sequel};
 
-use crate::cause::TaskFailure;
 use crate::decisions::next::Plan;
-use crate::event::EventKind;
-use crate::id::Id;
-use crate::message::{Reply, Stop};
-use crate::requests::spec::OnTruncated;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
+use consort_spec::cause::TaskFailure;
+use consort_spec::event::EventKind;
+use consort_spec::id::Id;
+use consort_spec::message::{Reply, Stop};
+use consort_spec::spec::OnTruncated;
 
 /// The number of times one answer is continued: an answer of five times the limit means that the limit is
 /// wrong.

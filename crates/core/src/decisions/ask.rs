@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::cause::{Cause, TaskFailure, UnfitReason};
 use crate::decisions::next::{Effect, Grants, Plan, Question};
-use crate::event::{CancelMode, Directive, EventKind, Priority};
-use crate::id::{Id, Millis};
-use crate::message::Usage;
-use crate::requests::catalog::ModelInfo;
-use crate::requests::model_options::ModelOptions;
-use crate::requests::spec::Task;
-use crate::schema::Schema;
 use crate::state::budget::{Breach, Budget, Claim, Reason};
 use crate::state::conversation::Conversation;
 use crate::state::run::{Run, Timer};
+use consort_spec::catalog::ModelInfo;
+use consort_spec::cause::{Cause, TaskFailure, UnfitReason};
+use consort_spec::event::{CancelMode, Directive, EventKind, Priority};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::Usage;
+use consort_spec::model_options::ModelOptions;
+use consort_spec::schema::Schema;
+use consort_spec::spec::Task;
 
 /// The minimum number of tokens an answer needs.
 const OUTPUT_MIN: u64 = 16;

@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-use crate::cause::{SkipCause, TaskFailure};
 use crate::decisions::next::Plan;
-use crate::event::{Evaluated, EventKind, Key, Subject};
-use crate::id::Place;
-use crate::requests::expression::{self, Expression, Values};
-use crate::requests::spec::{OnError, Workflow};
-use crate::requests::template::{Item, Variables};
 use crate::state::run::{How, Run};
+use consort_spec::cause::{SkipCause, TaskFailure};
+use consort_spec::event::{Evaluated, EventKind, Key, Subject};
+use consort_spec::expression::{self, Expression, Values};
+use consort_spec::id::Place;
+use consort_spec::spec::{OnError, Workflow};
+use consort_spec::template::{Item, Variables};
 
 impl Run {
     /// Evaluates the expression of a group that is due.

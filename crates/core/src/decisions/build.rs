@@ -10,15 +10,15 @@ use crate::decisions::finish;
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
-use crate::event::EventKind;
-use crate::id::Id;
-use crate::message::{Call, Outcome};
-use crate::requests::draft::Ensemble;
-use crate::requests::workflow::{self, Document};
-use crate::schema::Schema;
 use crate::state::budget::Breach;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
+use consort_spec::draft::Ensemble;
+use consort_spec::event::EventKind;
+use consort_spec::id::Id;
+use consort_spec::message::{Call, Outcome};
+use consort_spec::schema::Schema;
+use consort_spec::workflow::{self, Document};
 
 /// The title of the subtask.
 const TITLE: &str = "Build a workflow";

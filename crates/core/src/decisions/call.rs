@@ -3,22 +3,22 @@
 
 use serde_json::{Value, json};
 
-use crate::cause::{Cause, TaskFailure};
 use crate::chat;
 use crate::decisions::finish;
 use crate::decisions::next::{Effect, Grants, Plan};
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
-use crate::event::{EventKind, Timing};
-use crate::id::{Id, Millis};
-use crate::message::{Call, Outcome};
-use crate::requests::catalog::{CancelClass, EffectClass, ToolInfo};
-use crate::schema::Schema;
 use crate::state::budget::{Breach, Claim};
 use crate::state::calls::{CallState, Calls};
 use crate::state::conversation::{Conversation, Phase};
 use crate::state::memory;
 use crate::state::run::Run;
+use consort_spec::catalog::{CancelClass, EffectClass, ToolInfo};
+use consort_spec::cause::{Cause, TaskFailure};
+use consort_spec::event::{EventKind, Timing};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Call, Outcome};
+use consort_spec::schema::Schema;
 
 /// The answer to a call when no tools are offered.
 const NOT_OFFERED: &str = "no tools can be called in this turn";

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::EventKind;
-use crate::id::Id;
-use crate::message::Call;
-use crate::requests::spec::Task;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
+use consort_spec::event::EventKind;
+use consort_spec::id::Id;
+use consort_spec::message::Call;
+use consort_spec::spec::Task;
 
 /// The prefix of the names that critiques are remembered under.
 const REFLECTION: &str = "reflection/";

@@ -5,26 +5,26 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cause::Cause;
 use crate::chat;
 use crate::chat::Answer;
 use crate::decisions::next::Grants;
 use crate::decisions::output;
-use crate::event::{
-    Adoption, AfterFailure, CancelMode, Decision, Directive, End, Event, EventKind, FileChange, Timing,
-};
-use crate::id::{Id, Millis};
-use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
-use crate::requests::bounds::{DIRECTIVES_BYTES_MAX, DIRECTIVES_MAX};
-use crate::requests::catalog::ModelInfo;
-use crate::requests::mistake::listed;
 use crate::state::budget::{Claim, Raise};
 use crate::state::calls::CallState;
 use crate::state::conversation::Conversation;
 use crate::state::gate::ReviewOutcome;
 use crate::state::run::Run;
-use crate::status::Status;
-use crate::text::Text;
+use consort_spec::bounds::{DIRECTIVES_BYTES_MAX, DIRECTIVES_MAX};
+use consort_spec::catalog::ModelInfo;
+use consort_spec::cause::Cause;
+use consort_spec::event::{
+    Adoption, AfterFailure, CancelMode, Decision, Directive, End, Event, EventKind, FileChange, Timing,
+};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Failure, FailureKind, Outcome, Reply, Spent, Usage};
+use consort_spec::mistake::listed;
+use consort_spec::status::Status;
+use consort_spec::text::Text;
 
 /// The wait before the first retry; each further retry waits twice as long.
 const BACKOFF_MS: u64 = 500;

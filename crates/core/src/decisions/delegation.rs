@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::decisions::next::{Grants, Plan};
 use crate::decisions::prompt;
-use crate::event::EventKind;
-use crate::id::Id;
-use crate::message::{Call, Outcome};
 use crate::state::budget::Breach;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
+use consort_spec::event::EventKind;
+use consort_spec::id::Id;
+use consort_spec::message::{Call, Outcome};
 
 /// The work to delegate, and the role of its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -4,15 +4,15 @@
 pub use consort_spec::again::Edits;
 
 use crate::decisions::own_tool::OwnTool;
-use crate::id::Place;
-use crate::requests::agent::Agent;
-use crate::requests::attachments::AttachmentSource;
-use crate::requests::branch;
-use crate::requests::compile::{Catalog, Compiled, compile, matching};
-use crate::requests::draft::{Draft, Each, Ensemble, Group, Request, RequestOptions};
-use crate::requests::mistake::{Code, Mistake};
-use crate::requests::spec::{Options, Spec, Task, Template};
 use crate::state::run::Run;
+use consort_spec::agent::Agent;
+use consort_spec::attachments::AttachmentSource;
+use consort_spec::branch;
+use consort_spec::compile::{Catalog, Compiled, compile, matching};
+use consort_spec::draft::{Draft, Each, Ensemble, Group, Request, RequestOptions};
+use consort_spec::id::Place;
+use consort_spec::mistake::{Code, Mistake};
+use consort_spec::spec::{Options, Spec, Task, Template};
 
 /// Returns the settings that hold from now on; none when nothing changes. The files of tasks that have not begun
 /// are still to be found: other inputs may name others.

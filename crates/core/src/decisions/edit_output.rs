@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use crate::decisions::fork::task_of;
 use crate::decisions::output;
-use crate::event::{EditedOutput, Event, EventKind, Subject, Timing};
-use crate::id::Place;
-use crate::requests::mistake::{Code, Mistake, listed};
-use crate::requests::spec::Spec;
 use crate::state::run::{How, Run};
-use crate::text::Text;
+use consort_spec::event::{EditedOutput, Event, EventKind, Subject, Timing};
+use consort_spec::id::Place;
+use consort_spec::mistake::{Code, Mistake, listed};
+use consort_spec::spec::Spec;
+use consort_spec::text::Text;
 
 /// The outputs that a request changes, by the names of their tasks.
 pub(crate) type Outputs = BTreeMap<String, String>;
@@ -107,7 +107,7 @@ fn used(spec: &Spec, events: &[Event], task: usize) -> Option<(usize, usize)> {
 /// Refuses to change an output that went through a review: its reviewer decided about the one it has. Before that
 /// decision it can be changed in the review itself.
 fn unreviewed(run: &Run, whole: &[Event], task: usize) -> Result<(), String> {
-    let of_output = |turn: &crate::id::Id| turn.task_index() == task;
+    let of_output = |turn: &consort_spec::id::Id| turn.task_index() == task;
     if !run.reviews().iter().any(|review| review.timing == Timing::AfterExecution && of_output(&review.turn)) {
         return Ok(());
     }

@@ -11,16 +11,16 @@ use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};
 use crate::decisions::edit_output::{self, Outputs};
 use crate::decisions::record::Record;
-use crate::event::{Edited, EditedOutput, Event, EventKind, Origin};
-use crate::id::{Id, Millis};
-use crate::message::{Attached, Outcome};
-use crate::owner::Owner;
-use crate::requests::attachments::AttachmentSource;
-use crate::requests::catalog::EffectClass;
-use crate::requests::compile::{Catalog, Compiled};
-use crate::requests::mistake::{Code, Mistake, listed};
-use crate::requests::spec::{Kind, Task};
 use crate::state::run::Run;
+use consort_spec::attachments::AttachmentSource;
+use consort_spec::catalog::EffectClass;
+use consort_spec::compile::{Catalog, Compiled};
+use consort_spec::event::{Edited, EditedOutput, Event, EventKind, Origin};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Attached, Outcome};
+use consort_spec::mistake::{Code, Mistake, listed};
+use consort_spec::owner::Owner;
+use consort_spec::spec::{Kind, Task};
 
 /// The parameters of a new run.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 
-use crate::message::Outcome;
-use crate::requests::spec::Spec;
-use crate::schema::Schema;
-use crate::text::Text;
+use consort_spec::message::Outcome;
+use consort_spec::schema::Schema;
+use consort_spec::spec::Spec;
+use consort_spec::text::Text;
 
 /// Returns the value in an answer, or all violations.
 pub(crate) fn parse(answer: &str, schema: &Schema) -> Result<Value, Vec<String>> {

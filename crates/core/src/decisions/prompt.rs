@@ -5,9 +5,9 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::decisions::own_tool::OwnTool;
-use crate::event::Directive;
-use crate::requests::spec::Task;
-use crate::time::iso;
+use consort_spec::event::Directive;
+use consort_spec::spec::Task;
+use consort_spec::time::iso;
 
 /// The instructions for every agent.
 const STANDING: &str = "Work on the task you are given and answer with exactly what is expected, \

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::SkipCause;
-use crate::event::{Evaluated, EventKind, Subject};
-use crate::id::Place;
-use crate::requests::branch::{Group, Needs};
 use crate::state::run::{How, Run};
+use consort_spec::branch::{Group, Needs};
+use consort_spec::cause::SkipCause;
+use consort_spec::event::{Evaluated, EventKind, Subject};
+use consort_spec::id::Place;
 
 /// The tasks of an ended run, by what a retry does with them.
 pub(crate) struct Record<'a> {

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use crate::message::Outcome;
 use crate::state::run::Run;
-use crate::text::Text;
+use consort_spec::message::Outcome;
+use consort_spec::text::Text;
 
 /// The number of bytes read at once when the model gives none.
 const LIMIT: u64 = 20_000;

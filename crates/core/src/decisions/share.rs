@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::Millis;
+use consort_spec::id::Millis;
 
 /// The time for which a node keeps a unit that goes round, when there are fewer units than nodes that want
 /// one: long enough to be worth the way.

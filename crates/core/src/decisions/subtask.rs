@@ -4,18 +4,18 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::cause::{Cause, TaskFailure};
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
-use crate::event::EventKind;
-use crate::id::Id;
-use crate::message::{Call, Outcome};
-use crate::schema::Schema;
 use crate::shown::frame::merge;
 use crate::state::budget::Breach;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
+use consort_spec::cause::{Cause, TaskFailure};
+use consort_spec::event::EventKind;
+use consort_spec::id::Id;
+use consort_spec::message::{Call, Outcome};
+use consort_spec::schema::Schema;
 
 /// The arguments of the caller.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

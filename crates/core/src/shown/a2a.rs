@@ -4,13 +4,13 @@
 use serde_json::{Map, Value, json};
 
 use crate::chat::{ChatEventKind, Role};
-use crate::event::{Event, EventKind};
-use crate::id::Millis;
 use crate::shown::announcement::{Announcement, Topic};
 use crate::shown::frame::field::Iso;
 use crate::shown::view::{ResultFrame, RunResult, TaskOutput};
 use crate::state::run::Run;
-use crate::status::Status;
+use consort_spec::event::{Event, EventKind};
+use consort_spec::id::Millis;
+use consort_spec::status::Status;
 
 /// The tag of a run with the context that a client began it in.
 pub const CONTEXT_TAG: &str = "a2a_context";

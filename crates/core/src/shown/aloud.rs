@@ -1,9 +1,9 @@
 //! The log lines of a verbose run: prompts, replies, and calls, whose results are cut to the configured
 //! length.
 
-use crate::event::{Event, EventKind};
-use crate::id::Id;
 use crate::state::run::Run;
+use consort_spec::event::{Event, EventKind};
+use consort_spec::id::Id;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::chat::{ChatEventKind, approval_id};
-use crate::event::{End, Event, EventKind};
-use crate::id::Millis;
-use crate::requests::spec::Kind;
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::review_id;
 use crate::state::run::Run;
+use consort_spec::event::{End, Event, EventKind};
+use consort_spec::id::Millis;
+use consort_spec::spec::Kind;
 
 /// The topic of an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::id::Millis;
-use crate::requests::branch::Needs;
-use crate::requests::spec::Workflow;
 use crate::shown::trace::agent;
 use crate::state::graph::{Graph, Wait};
 use crate::state::run::Run;
-use crate::time::iso;
+use consort_spec::branch::Needs;
+use consort_spec::id::Millis;
+use consort_spec::spec::Workflow;
+use consort_spec::time::iso;
 
 /// The version of the format, as viewers know it.
 const VERSION: &str = "1.3";
@@ -24,7 +24,7 @@ impl Run {
         };
         let levels = levels(&waits);
         let critical = longest(&waits, &levels);
-        let task = |(index, task): (usize, &crate::requests::spec::Task)| {
+        let task = |(index, task): (usize, &consort_spec::spec::Task)| {
             let waits = waits.get(index).map(|waits| ids(waits)).unwrap_or_default();
             json!({ "id": index.to_string(), "description": task.description, "expectedOutput": task.expected_output,
                 "agentRole": task.agent.role, "dependsOn": waits, "parallelGroup": levels.get(index),

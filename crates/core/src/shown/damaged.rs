@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::id::Millis;
 use crate::shown::view::StoredRow;
 use crate::state::run::Run;
-use crate::time::iso;
+use consort_spec::id::Millis;
+use consort_spec::time::iso;
 
 /// The row of a run whose events, or whose row itself, cannot be read.
 #[derive(Clone, Copy, Debug)]

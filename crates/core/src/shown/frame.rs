@@ -19,11 +19,11 @@ mod whole;
 
 use serde_json::Value;
 
-use crate::event::{Event, EventKind};
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::numbered::{EventFrame, RunFrame, TurnFrame};
 use crate::shown::frame::run::Frame;
 use crate::state::run::Run;
+use consort_spec::event::{Event, EventKind};
 
 pub(crate) use model::quote;
 pub use review::{parse_review_id, review_id};

@@ -4,12 +4,12 @@
 //! and included only on request.
 
 use crate::decisions::next::Effect;
-use crate::event::{End, Event, EventKind};
-use crate::id::{Id, Millis};
-use crate::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
-use crate::requests::provider::Provider;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
+use consort_spec::event::{End, Event, EventKind};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
+use consort_spec::provider::Provider;
 
 /// The id of the span of a run as a whole.
 pub const RUN: &str = "run";

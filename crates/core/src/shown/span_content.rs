@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{Event, EventKind};
-use crate::id::Id;
-use crate::message::{Attached, Call, Message, Outcome, Part, Reply};
 use crate::shown::span::{Attribute, finish_reason};
 use crate::state::run::Run;
+use consort_spec::event::{Event, EventKind};
+use consort_spec::id::Id;
+use consort_spec::message::{Attached, Call, Message, Outcome, Part, Reply};
 
 /// The number of bytes of one attribute; collectors refuse requests of some megabytes.
 const CONTENT_MAX: usize = 64 * 1024;

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::event::{Event, EventKind};
-use crate::id::{Id, Millis};
-use crate::message::{Message, Outcome, Reply, Usage};
 use crate::state::conversation::Used;
 use crate::state::run::{How, Run};
-use crate::text::Text;
+use consort_spec::event::{Event, EventKind};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Message, Outcome, Reply, Usage};
+use consort_spec::text::Text;
 
 /// Returns the trace of a run.
 pub fn trace(events: &[Event]) -> Value {

@@ -23,17 +23,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::chat;
-use crate::event::{End, Origin};
-use crate::id::Millis;
-pub(crate) use crate::requests::catalog::usd;
-use crate::requests::catalog::{NanoUsd, Price};
-use crate::requests::spec::Workflow;
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::review_id;
 use crate::state::conversation::Used;
 use crate::state::run::{Ended, How, Run, Timer};
-use crate::status::Status;
-use crate::text::Text;
+pub(crate) use consort_spec::catalog::usd;
+use consort_spec::catalog::{NanoUsd, Price};
+use consort_spec::event::{End, Origin};
+use consort_spec::id::Millis;
+use consort_spec::spec::Workflow;
+use consort_spec::status::Status;
+use consort_spec::text::Text;
 
 /// The data a log keeps beside a stream so that lists need not read the stream.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::id::{Id, Millis};
 use crate::shown::frame::chat::Level;
 use crate::shown::frame::field::{Iso, TurnPlace};
 use crate::shown::frame::live::{LiveFrame, ProgressPlace, ToolProgress};
 use crate::state::run::Run;
+use consort_spec::id::{Id, Millis};
 
 /// The source of live frames.
 #[derive(Clone, Debug, PartialEq)]

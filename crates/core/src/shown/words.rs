@@ -1,7 +1,7 @@
 //! The words that a run is found by: those of its request, its id, its error and its output.
 
-use crate::requests::template;
 use crate::state::run::Run;
+use consort_spec::template;
 
 /// The maximum number of bytes of the words of one run; the rest of a long output is not found.
 const WORDS_MAX: usize = 16 * 1024;

@@ -3,7 +3,7 @@
 
 pub use consort_spec::limits::{Breach, Claim, Limits, Raise, Reason};
 
-use crate::requests::catalog::NanoUsd;
+use consort_spec::catalog::NanoUsd;
 
 /// A quantity with a limit: an amount spent for certain, and an amount held for calls under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::decisions::own_tool::OwnTool;
-use crate::id::Millis;
-use crate::message::{Call, Outcome};
-use crate::requests::catalog::ToolInfo;
-use crate::text::Text;
+use consort_spec::catalog::ToolInfo;
+use consort_spec::id::Millis;
+use consort_spec::message::{Call, Outcome};
+use consort_spec::text::Text;
 
 /// Calls under way, in the order the model asked for them.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,14 +12,14 @@ use crate::chat::{Answer, Carried, ChatEventKind, GRANTS_MAX, Grant, Mode, Reaso
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::subtask;
-use crate::event::{self, End, Event};
-use crate::id::{Id, Millis};
-use crate::message::{Message, Outcome, Reply};
 use crate::state::budget::Breach;
 use crate::state::calls::CallState;
 use crate::state::conversation::{Phase, Used};
 use crate::state::run::{Ended, How, Run, Timer};
-use crate::text::Text;
+use consort_spec::event::{self, End, Event};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Message, Outcome, Reply};
+use consort_spec::text::Text;
 
 /// The additional state of a run that is a turn.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::cause::{Cause, TaskFailure};
 use crate::decisions::chore::Chore;
 use crate::decisions::own_tool::OwnTool;
-use crate::id::Id;
-use crate::message::{Call, Outcome};
-use crate::requests::catalog::{Belt, ToolInfo};
 use crate::state::conversation::Phase;
 use crate::state::run::Run;
-use crate::text::Text;
+use consort_spec::catalog::{Belt, ToolInfo};
+use consort_spec::cause::{Cause, TaskFailure};
+use consort_spec::id::Id;
+use consort_spec::message::{Call, Outcome};
+use consort_spec::text::Text;
 
 /// A chore under way.
 #[derive(Clone, Debug, PartialEq)]

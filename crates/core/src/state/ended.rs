@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::cause::SkipCause;
-use crate::id::Millis;
 use crate::state::conversation::{Conversation, Used};
-use crate::text::Text;
+use consort_spec::cause::SkipCause;
+use consort_spec::id::Millis;
+use consort_spec::text::Text;
 
 /// A task that is over.
 #[derive(Clone, Debug, PartialEq)]

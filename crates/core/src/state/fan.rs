@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::cause::{Cause, TaskFailure};
-use crate::requests::branch::ForEach;
+use consort_spec::branch::ForEach;
+use consort_spec::cause::{Cause, TaskFailure};
 
 /// The items of a list, as far as work on them has come.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,7 +82,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::requests::expression::Expression;
+    use consort_spec::expression::Expression;
 
     fn fan(items: usize, max_parallel: u32) -> Fan {
         let items: Vec<Value> = (0..items).map(|item| json!(item)).collect();

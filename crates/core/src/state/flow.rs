@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::cause::{Cause, SkipCause, TaskFailure};
-use crate::event::{Evaluated, Key, Subject};
-use crate::id::Place;
-use crate::requests::branch::{Group, OnMaxRounds, Repeat};
-use crate::requests::spec::{Spec, Workflow};
 use crate::state::fan::Fan;
 use crate::state::graph::{Graph, Moved, Wait};
+use consort_spec::branch::{Group, OnMaxRounds, Repeat};
+use consort_spec::cause::{Cause, SkipCause, TaskFailure};
+use consort_spec::event::{Evaluated, Key, Subject};
+use consort_spec::id::Place;
+use consort_spec::spec::{Spec, Workflow};
 
 /// The order of a run's work, as far as it has come.
 #[derive(Clone, Debug, Default, PartialEq)]

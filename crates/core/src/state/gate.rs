@@ -5,16 +5,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cause::{Cause, TaskFailure};
 use crate::decisions::human;
-use crate::event::{CancelMode, Decision, End, EventKind, Exit, Timing};
-use crate::id::{Id, Millis};
-use crate::message::Outcome;
-use crate::requests::spec::{OnTimeout, Review, ReviewRule, Task};
 use crate::state::calls::CallState;
 use crate::state::conversation::{Conversation, Phase};
 use crate::state::run::{Run, Timer};
-use crate::text::Text;
+use consort_spec::cause::{Cause, TaskFailure};
+use consort_spec::event::{CancelMode, Decision, End, EventKind, Exit, Timing};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::Outcome;
+use consort_spec::spec::{OnTimeout, Review, ReviewRule, Task};
+use consort_spec::text::Text;
 
 /// A review, from its opening on.
 #[derive(Clone, Debug, PartialEq)]

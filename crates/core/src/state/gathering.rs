@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::cause::{Cause, SkipCause, TaskFailure};
 use crate::decisions::output;
-use crate::event::{CancelMode, End};
-use crate::id::{Id, Place};
-use crate::requests::agent::Agent;
-use crate::requests::spec::{OnError, Task, Template};
-use crate::requests::template::{self, Item, Unresolved, Variables};
 use crate::state::conversation::Used;
 use crate::state::ended::{Ended, How};
 use crate::state::run::Run;
-use crate::text::Text;
+use consort_spec::agent::Agent;
+use consort_spec::cause::{Cause, SkipCause, TaskFailure};
+use consort_spec::event::{CancelMode, End};
+use consort_spec::id::{Id, Place};
+use consort_spec::spec::{OnError, Task, Template};
+use consort_spec::template::{self, Item, Unresolved, Variables};
+use consort_spec::text::Text;
 
 /// An instance of a task that is over.
 #[derive(Clone, Debug, PartialEq)]
@@ -231,8 +231,8 @@ fn filled(task: &Task, template: &Template, variables: Variables<'_>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::requests::expression::Expression;
-    use crate::requests::spec::Spec;
+    use consort_spec::expression::Expression;
+    use consort_spec::spec::Spec;
 
     #[test]
     fn what_every_row_and_every_answer_asks_is_known_without_looking_at_all_tasks() {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::decisions::prompt;
-use crate::message::Message;
 use crate::state::conversation::{BYTES_PER_TOKEN, Conversation, Size, bytes};
+use consort_spec::message::Message;
 
 /// The messages that are not part of an exchange, by their positions.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,12 +1,12 @@
 //! The moment at which a retry or a fork begins work of its own: what stands
 //! before it is the record of another run.
 
-use crate::event::{Edited, EditedOutput, Origin};
 use crate::state::budget::Budget;
 use crate::state::conversation::Used;
 use crate::state::ended::Ended;
 use crate::state::run::{Halt, How, Run};
 use crate::state::stopwatch::Stopwatch;
+use consort_spec::event::{Edited, EditedOutput, Origin};
 
 impl Run {
     /// Begins the run's own work, with the tasks that the record left open.

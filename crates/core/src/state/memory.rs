@@ -9,10 +9,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::id::Millis;
-use crate::message::Outcome;
-use crate::text::Text;
-use crate::time::iso;
+use consort_spec::id::Millis;
+use consort_spec::message::Outcome;
+use consort_spec::text::Text;
+use consort_spec::time::iso;
 
 /// The prefix of the keys that agents write to.
 const SHARED: &str = "shared:";

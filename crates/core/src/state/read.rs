@@ -4,13 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::decisions::chore::Chore;
-use crate::event::{CancelMode, Directive, End, Origin};
-use crate::id::{Id, Millis, Place};
-use crate::message::{Message, Spent, Usage};
-use crate::owner::Owner;
-use crate::requests::catalog::{Belt, Models, ToolInfo};
-use crate::requests::spec::Spec;
-use crate::schema::Schema;
 use crate::state::budget::{Budget, Claim};
 use crate::state::conversation::{Conversation, Phase, Used};
 use crate::state::duty::Duty;
@@ -21,7 +14,14 @@ use crate::state::memory::Memory;
 use crate::state::run::{Ended, Run, Timer, Wants};
 use crate::state::stopwatch::Stopwatch;
 use crate::state::unfinished::Unfinished;
-use crate::text::Text;
+use consort_spec::catalog::{Belt, Models, ToolInfo};
+use consort_spec::event::{CancelMode, Directive, End, Origin};
+use consort_spec::id::{Id, Millis, Place};
+use consort_spec::message::{Message, Spent, Usage};
+use consort_spec::owner::Owner;
+use consort_spec::schema::Schema;
+use consort_spec::spec::Spec;
+use consort_spec::text::Text;
 
 impl Run {
     /// Returns the number of times the run was adopted.

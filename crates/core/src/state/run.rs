@@ -10,13 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::decisions::prompt;
-use crate::event::{CancelMode, Directive, End, Event, EventKind};
-use crate::id::{Id, Millis, Place};
-use crate::message::Spent;
-use crate::owner::Owner;
-use crate::requests::catalog::{Belt, Models, ToolInfo};
-use crate::requests::dynamic;
-use crate::requests::spec::{Spec, Task, Workflow};
 use crate::state::budget::{Budget, Claim, Limits};
 use crate::state::calls::CallState;
 use crate::state::conversation::{Conversation, Phase, Used, Want};
@@ -26,7 +19,14 @@ use crate::state::gate::ReviewState;
 use crate::state::gathering::Instance;
 use crate::state::stopwatch::Stopwatch;
 use crate::state::waiting::WaitingFor;
-use crate::text::Text;
+use consort_spec::catalog::{Belt, Models, ToolInfo};
+use consort_spec::dynamic;
+use consort_spec::event::{CancelMode, Directive, End, Event, EventKind};
+use consort_spec::id::{Id, Millis, Place};
+use consort_spec::message::Spent;
+use consort_spec::owner::Owner;
+use consort_spec::spec::{Spec, Task, Workflow};
+use consort_spec::text::Text;
 
 pub(in crate::state) use parts::{Halt, Lineage, Reviews, Spending};
 

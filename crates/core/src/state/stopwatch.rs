@@ -1,7 +1,7 @@
 //! Counts working time from the times of events; the time between an owner's last event and the next
 //! adoption is not counted.
 
-use crate::id::Millis;
+use consort_spec::id::Millis;
 
 /// A stopwatch that gets the current time from its caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::cause::{Cause, TaskFailure};
 use crate::decisions::answer::{Completeness, Sequel};
 use crate::decisions::{output, prompt};
-use crate::message::{Message, Reply};
 use crate::state::conversation::{Conversation, Phase};
-use crate::text::Text;
+use consort_spec::cause::{Cause, TaskFailure};
+use consort_spec::message::{Message, Reply};
+use consort_spec::text::Text;
 
 /// The advice for an answer that was cut.
 const ADVICE: &str = "raise max_output_tokens of the model, or ask for less";

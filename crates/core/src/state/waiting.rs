@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, EventKind};
-use crate::id::Millis;
 use crate::state::run::{Run, Timer};
+use consort_spec::event::{Event, EventKind};
+use consort_spec::id::Millis;
 
 /// The reason why nothing happens in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -10,14 +10,14 @@ use crate::chat::{self, LIMITS, Mode, Role};
 use crate::decisions::decide::Command;
 use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{CancelMode, Decision, Event, EventKind};
-use crate::message::{Message, Part, Reply, Stop};
-use crate::requests::catalog::ModelInfo;
-use crate::requests::compile::compile;
-use crate::requests::draft::{Draft, Ensemble, Request};
-use crate::requests::spec::{OnTruncated, ReviewRule};
 use crate::state::budget::Limits;
 use crate::state::run::Run;
+use consort_spec::catalog::ModelInfo;
+use consort_spec::compile::compile;
+use consort_spec::draft::{Draft, Ensemble, Request};
+use consort_spec::event::{CancelMode, Decision, Event, EventKind};
+use consort_spec::message::{Message, Part, Reply, Stop};
+use consort_spec::spec::{OnTruncated, ReviewRule};
 
 fn one(draft: Draft) -> World {
     World::new(&ensemble(vec![draft]))

@@ -8,15 +8,15 @@ use serde_json::json;
 use super::world::{World, compiled, ensemble, reply, task};
 use crate::decisions::decide::{Command, Report};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Adoption, End, EventKind, Exit};
-use crate::id::Id;
-use crate::message::{FailureKind, Outcome};
-use crate::requests::catalog::ToolInfo;
-use crate::requests::draft::{Draft, Ensemble};
-use crate::requests::spec::{OnError, Workflow};
 use crate::shown::view::WaitingFor;
 use crate::state::budget::Limits;
 use crate::state::run::Run;
+use consort_spec::catalog::ToolInfo;
+use consort_spec::draft::{Draft, Ensemble};
+use consort_spec::event::{Adoption, End, EventKind, Exit};
+use consort_spec::id::Id;
+use consort_spec::message::{FailureKind, Outcome};
+use consort_spec::spec::{OnError, Workflow};
 
 fn one(task: Draft) -> World {
     World::new(&ensemble(vec![task]))
@@ -196,7 +196,7 @@ fn in_the_last_round_no_tools_are_offered_and_calls_fail_the_task() {
     assert!(question.tools.is_empty());
     let told = question.messages.last();
     assert!(
-        matches!(told, Some(crate::message::Message::User { text }) if text.as_str().contains("last turn")),
+        matches!(told, Some(consort_spec::message::Message::User { text }) if text.as_str().contains("last turn")),
         "{told:?}"
     );
     let mut other = World::new(&Ensemble {
@@ -233,7 +233,7 @@ fn old_exchanges_are_dropped_whole_when_the_history_is_too_long() {
     let calls: usize = turn
         .messages()
         .iter()
-        .map(|m| if let crate::message::Message::Assistant(r) = m { r.calls().count() } else { 0 })
+        .map(|m| if let consort_spec::message::Message::Assistant(r) = m { r.calls().count() } else { 0 })
         .sum();
     assert_eq!(calls, world.results("1").len(), "every call kept has its result");
     assert!(calls < 16 && world.told("1")[0].contains("## Task"), "the opening stays");
@@ -272,7 +272,7 @@ fn the_provider_s_own_wait_is_honoured_unless_it_is_absurd() {
     for (wait, expected) in [(5000, 5000), (10, 250)] {
         let mut world = one(task("a", &[]));
         world.waiting.clear();
-        let failure = crate::message::Failure {
+        let failure = consort_spec::message::Failure {
             kind: FailureKind::RateLimited,
             message: String::new(),
             retry_after_ms: Some(wait),
@@ -426,10 +426,10 @@ fn fan(n: usize) -> Duration {
         models: compiled.models,
         belt: compiled.belt,
         copied: 0,
-        owner: crate::owner::Owner::local(),
-        version: crate::event::VERSION,
+        owner: consort_spec::owner::Owner::local(),
+        version: consort_spec::event::VERSION,
     };
-    run.apply(&crate::event::Event { at: 0, kind: fact });
+    run.apply(&consort_spec::event::Event { at: 0, kind: fact });
     let mut waiting = Vec::new();
     let mut command = Command::Adopt(Adoption::default());
     loop {

@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 use super::edited::with_an_output_edited;
 use super::properties::check;
 use super::world::{World, catalog, ensemble};
-use crate::cause::SkipCause;
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
-use crate::event::{Adoption, CancelMode, Event, EventKind};
-use crate::id::Id;
-use crate::message::FailureKind;
-use crate::requests::branch::OnMaxRounds;
-use crate::requests::compile::compile;
-use crate::requests::draft::{Draft, Each, Ensemble, Group, Request};
-use crate::requests::expression::{Values, evaluate};
-use crate::requests::spec::{OnError, Workflow};
 use crate::state::run::How;
+use consort_spec::branch::OnMaxRounds;
+use consort_spec::cause::SkipCause;
+use consort_spec::compile::compile;
+use consort_spec::draft::{Draft, Each, Ensemble, Group, Request};
+use consort_spec::event::{Adoption, CancelMode, Event, EventKind};
+use consort_spec::expression::{Values, evaluate};
+use consort_spec::id::Id;
+use consort_spec::message::FailureKind;
+use consort_spec::spec::{OnError, Workflow};
 
 /// The items under way at the same time in these runs.
 const PARALLEL: u32 = 2;

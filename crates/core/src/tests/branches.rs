@@ -8,14 +8,14 @@ use super::world::{World, catalog, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
-use crate::event::{Adoption, Decision, EventKind};
-use crate::message::FailureKind;
-use crate::requests::catalog::SavedWorkflows;
-use crate::requests::compile::{Catalog, Compiled, compile};
-use crate::requests::draft::{Draft, Each, Ensemble, Group};
-use crate::requests::request;
-use crate::requests::spec::{OnError, ReviewRule};
-use crate::requests::workflow::Document;
+use consort_spec::catalog::SavedWorkflows;
+use consort_spec::compile::{Catalog, Compiled, compile};
+use consort_spec::draft::{Draft, Each, Ensemble, Group};
+use consort_spec::event::{Adoption, Decision, EventKind};
+use consort_spec::message::FailureKind;
+use consort_spec::request;
+use consort_spec::spec::{OnError, ReviewRule};
+use consort_spec::workflow::Document;
 
 fn when(draft: Draft, source: &str) -> Draft {
     Draft { when: Some(source.to_owned()), ..draft }
@@ -30,7 +30,7 @@ fn typed(draft: Draft) -> Draft {
 }
 
 fn parallel(drafts: Vec<Draft>, on_error: OnError) -> Ensemble {
-    let workflow = Some(crate::requests::spec::Workflow::Parallel);
+    let workflow = Some(consort_spec::spec::Workflow::Parallel);
     Ensemble { workflow, on_error, ..ensemble(drafts) }
 }
 
@@ -212,7 +212,7 @@ fn too_many_items_a_wrong_type_and_an_error_fail_the_task_by_name() {
     assert_eq!((world.status(), detail(&world)["tasks"][0]["parsedOutput"].clone()), ("COMPLETED", json!([])));
 }
 
-fn draft_and_critique(max_rounds: u32, on_max_rounds: Option<crate::requests::branch::OnMaxRounds>) -> Ensemble {
+fn draft_and_critique(max_rounds: u32, on_max_rounds: Option<consort_spec::branch::OnMaxRounds>) -> Ensemble {
     let drafts = vec![
         task("draft", &["critique"]),
         typed(task("critique", &["draft"])),
@@ -257,7 +257,7 @@ fn a_group_is_repeated_until_its_condition_holds_and_reads_the_round_before() {
 
 #[test]
 fn a_group_out_of_rounds_fails_or_is_taken_as_it_is() {
-    use crate::requests::branch::OnMaxRounds;
+    use consort_spec::branch::OnMaxRounds;
     for (rule, status) in [(None, "FAILED"), (Some(OnMaxRounds::Accept), "COMPLETED")] {
         let mut world = World::new(&draft_and_critique(2, rule));
         for round in 0..2 {

@@ -7,7 +7,7 @@ use super::world::World;
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order};
 use crate::decisions::decide::{Command, Refused};
 use crate::decisions::next::Effect;
-use crate::message::Attached;
+use consort_spec::message::Attached;
 
 #[test]
 fn a_call_is_made_with_the_arguments_a_person_changed_and_the_model_reads_which() {

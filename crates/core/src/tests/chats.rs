@@ -12,12 +12,12 @@ use super::world::{World, catalog};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Rules};
 use crate::decisions::decide::{Command, Refused};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{CancelMode, EventKind};
-use crate::id::Id;
-use crate::message::{FailureKind, Message};
-use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
 use crate::state::budget::Limits;
 use crate::state::run::Run;
+use consort_spec::catalog::{EffectClass, Permission, ToolInfo};
+use consort_spec::event::{CancelMode, EventKind};
+use consort_spec::id::Id;
+use consort_spec::message::{FailureKind, Message};
 
 pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
     Rules { limits, mode, ..Rules::default() }
@@ -25,7 +25,7 @@ pub(super) fn rules(mode: Mode, limits: Limits) -> Rules {
 
 /// Returns the tools of these tests: `pay` has an external effect and happens once, `write` stays in the
 /// workspace.
-pub(super) fn tools() -> crate::requests::compile::Catalog {
+pub(super) fn tools() -> consort_spec::compile::Catalog {
     let mut catalog = catalog();
     for tool in &mut catalog.tools {
         let permission = Permission::Network;
@@ -52,7 +52,7 @@ pub(super) fn turn(mode: Mode, limits: Limits) -> World {
 
 pub(super) fn frames(world: &World) -> Vec<Value> {
     let mut run = Run::default();
-    let frame = |(seq, event): (usize, &crate::event::Event)| {
+    let frame = |(seq, event): (usize, &consort_spec::event::Event)| {
         run.apply(event);
         described::json(&run.frame("turn-1", seq as u64, event))
     };

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::world::{World, catalog, ensemble, task};
 use crate::decisions::own_tool::OwnTool;
-use crate::message::{FailureKind, Outcome};
-use crate::requests::compile::compile;
-use crate::requests::draft::{Draft, Ensemble, Request};
+use consort_spec::compile::compile;
+use consort_spec::draft::{Draft, Ensemble, Request};
+use consort_spec::message::{FailureKind, Outcome};
 
 fn one(draft: Draft) -> World {
     World::new(&ensemble(vec![draft]))
@@ -34,7 +34,7 @@ fn a_task_can_be_done_by_a_tool_without_any_model() {
     world.returns("2.handle0.0", "second");
     assert_eq!((world.status(), world.run.answer()), ("COMPLETED", Some("second")));
     assert_eq!((world.run.total_tokens(), world.run.totals().llm_calls), (0, 0));
-    let none = crate::requests::compile::Catalog { models: Vec::new(), ..catalog() };
+    let none = consort_spec::compile::Catalog { models: Vec::new(), ..catalog() };
     assert!(compile(&chain, Request::default(), &none).is_ok(), "no model is needed");
 }
 

@@ -6,10 +6,10 @@ use super::world::{World, catalog, ensemble, own, task};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Forked, Keep, Own, Refused, Wanted};
-use crate::event::{Adoption, COMMON_VERSION, Decision, Event, EventKind, VERSION};
-use crate::requests::draft::{Draft, Each, Ensemble};
-use crate::requests::spec::{ReviewRule, Workflow};
 use crate::shown::trace::trace;
+use consort_spec::draft::{Draft, Each, Ensemble};
+use consort_spec::event::{Adoption, COMMON_VERSION, Decision, Event, EventKind, VERSION};
+use consort_spec::spec::{ReviewRule, Workflow};
 
 /// Makes a run of the record of a world, with other outputs.
 fn forked(world: &World, keep: Keep, outputs: &[(&str, &str)]) -> Result<Forked, Refused> {
@@ -142,14 +142,14 @@ fn a_retry_keeps_an_edited_output_for_the_tasks_that_are_done_again() {
     let mut world = World::new(&ensemble(vec![task("a", &[]), task("b", &["a"])]));
     world.answers("1", "first");
     while world.places().contains(&"2") {
-        world.fails("2", crate::message::FailureKind::Refused);
+        world.fails("2", consort_spec::message::FailureKind::Refused);
     }
     let retry = forked(&world, Keep::Completed, &[("a", "better")]).unwrap();
     goes_on(&mut world, retry);
     assert!(world.told("2").join("\n").contains("better"));
     // The next retry has it from the record.
     while world.places().contains(&"2") {
-        world.fails("2", crate::message::FailureKind::Refused);
+        world.fails("2", consort_spec::message::FailureKind::Refused);
     }
     let again = forked(&world, Keep::Completed, &[]).unwrap();
     goes_on(&mut world, again);

@@ -9,10 +9,10 @@ use crate::state::budget::Limits;
 use crate::chat::{self, LIMITS, Mode, Order};
 use crate::decisions::decide::Command;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::CancelMode;
-use crate::message::{FailureKind, Message};
-use crate::requests::draft::Ensemble;
-use crate::requests::workflow::Document;
+use consort_spec::draft::Ensemble;
+use consort_spec::event::CancelMode;
+use consort_spec::message::{FailureKind, Message};
+use consort_spec::workflow::Document;
 
 fn order() -> Order {
     let editor = Some(chat::Editor::default());

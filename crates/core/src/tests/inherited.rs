@@ -7,11 +7,11 @@ use super::world::{World, catalog, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
-use crate::event::{Adoption, Event, EventKind, Origin};
-use crate::id::Millis;
 use crate::shown::trace::trace;
 use crate::state::run::Run;
-use crate::time::{iso, iso_span};
+use consort_spec::event::{Adoption, Event, EventKind, Origin};
+use consort_spec::id::Millis;
+use consort_spec::time::{iso, iso_span};
 
 /// The time the first run takes before the second one is made of it.
 const BEFORE_MS: Millis = 500_000;
@@ -113,8 +113,8 @@ fn the_trace_of_a_fork_begins_with_it_and_marks_what_came_before() {
 fn a_retry_and_a_fork_of_a_fork_tell_what_is_theirs() {
     let mut failed = begun();
     failed.returns("2.0.0", "x");
-    failed.fails("2", crate::message::FailureKind::Refused);
-    failed.fails("2", crate::message::FailureKind::Refused);
+    failed.fails("2", consort_spec::message::FailureKind::Refused);
+    failed.fails("2", consort_spec::message::FailureKind::Refused);
     assert_eq!(failed.status(), "FAILED");
     let events = forked(&failed, Keep::Completed);
     let retry = done(failed, events);

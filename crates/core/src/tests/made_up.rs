@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::world::{catalog, ensemble, task};
 use crate::chat::Say;
-use crate::requests::mistake::Mistake;
-use crate::requests::request;
-use crate::requests::workflow::Document;
-use crate::schema::Schema;
+use consort_spec::mistake::Mistake;
+use consort_spec::request;
+use consort_spec::schema::Schema;
+use consort_spec::workflow::Document;
 
 const RUNS: &[&str] = &[
     "{}",

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::world::{World, catalog, ensemble, task};
 use crate::decisions::edit;
 use crate::decisions::next::Effect;
-use crate::message::FailureKind;
-use crate::requests::catalog::ModelInfo;
-use crate::requests::compile::{Catalog, compile};
-use crate::requests::draft::{Draft, Request};
-use crate::requests::model_options::ModelOptions;
+use consort_spec::catalog::ModelInfo;
+use consort_spec::compile::{Catalog, compile};
+use consort_spec::draft::{Draft, Request};
+use consort_spec::message::FailureKind;
+use consort_spec::model_options::ModelOptions;
 
 fn heat(temperature: f64) -> ModelOptions {
     ModelOptions { temperature: Some(temperature), ..ModelOptions::default() }

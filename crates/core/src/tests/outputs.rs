@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::world::{World, ensemble, task};
 use crate::decisions::decide::Command;
-use crate::event::CancelMode;
-use crate::message::FailureKind;
-use crate::requests::draft::Draft;
+use consort_spec::draft::Draft;
+use consort_spec::event::CancelMode;
+use consort_spec::message::FailureKind;
 
 /// Returns `output` and `parsedOutput` of the detail, which must equal those of the result.
 fn output(world: &World) -> (Value, Option<Value>) {

@@ -13,15 +13,15 @@ use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
 use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Adoption, CancelMode, ChangeType, Decision, Directive, EventKind, FileChange, Priority};
-use crate::id::Id;
-use crate::message::{Failure, FailureKind, Outcome, Reply, Spent, Stop, Usage};
-use crate::requests::agent::Agent;
-use crate::requests::catalog::ToolInfo;
-use crate::requests::draft::{Draft, Ensemble};
-use crate::requests::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
 use crate::shown::span::{RUN, Span};
 use crate::state::budget::{Budget, Limits, Raise};
+use consort_spec::agent::Agent;
+use consort_spec::catalog::ToolInfo;
+use consort_spec::draft::{Draft, Ensemble};
+use consort_spec::event::{Adoption, CancelMode, ChangeType, Decision, Directive, EventKind, FileChange, Priority};
+use consort_spec::id::Id;
+use consort_spec::message::{Failure, FailureKind, Outcome, Reply, Spent, Stop, Usage};
+use consort_spec::spec::{Kind, OnError, OnTimeout, Review, ReviewPolicy, ReviewRule};
 
 /// The number of cases each property is tried with.
 const CASES: u32 = 1500;

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::event::Event;
 use crate::state::run::Run;
+use consort_spec::event::Event;
 
 /// The run id in every recorded frame.
 const RUN: &str = "run-1";

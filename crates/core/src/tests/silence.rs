@@ -6,10 +6,10 @@ use serde_json::json;
 use super::world::{World, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::next::Needs;
-use crate::event::{CancelMode, Decision, End, Event, EventKind, Exit};
-use crate::requests::draft::{Draft, Ensemble, Request, RequestOptions};
-use crate::requests::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule, Spec};
 use crate::shown::view::WaitingFor;
+use consort_spec::draft::{Draft, Ensemble, Request, RequestOptions};
+use consort_spec::event::{CancelMode, Decision, End, Event, EventKind, Exit};
+use consort_spec::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule, Spec};
 
 const YEAR_MS: u64 = 365 * 24 * 3_600_000;
 
@@ -87,7 +87,7 @@ fn a_request_can_say_what_silence_means_and_a_fork_keeps_it() {
         let review = Review { on_timeout: written, ..Review::default() };
         let request = Request { options: options(asked), ..Request::default() };
         let ensemble = Ensemble { review, ..ensemble(vec![required("a"), task("b", &[])]) };
-        crate::requests::compile::compile(&ensemble, request, &super::world::catalog()).unwrap()
+        consort_spec::compile::compile(&ensemble, request, &super::world::catalog()).unwrap()
     };
     let fail = Some(OnTimeout::Fail);
     let on = Some(OnTimeout::Continue);

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::world::{World, catalog, ensemble, reply, task};
 use crate::decisions::answer::Completeness;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Event, EventKind};
-use crate::message::{FailureKind, Outcome};
-use crate::requests::catalog::ModelInfo;
-use crate::requests::compile::{Catalog, compile};
-use crate::requests::draft::{Draft, Request};
 use crate::shown::span::{Attribute, Kind, RUN, Span};
+use consort_spec::catalog::ModelInfo;
+use consort_spec::compile::{Catalog, compile};
+use consort_spec::draft::{Draft, Request};
+use consort_spec::event::{Event, EventKind};
+use consort_spec::message::{FailureKind, Outcome};
 
 const SUBTASK: &str = r#"{ "title": "Look around", "instructions": "Look" }"#;
 

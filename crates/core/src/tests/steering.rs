@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::world::{World, compiled, ensemble, task};
 use crate::decisions::decide::{Command, Refused};
-use crate::event::{Adoption, CancelMode, Decision, Directive, End, Exit, Priority};
-use crate::message::FailureKind;
-use crate::requests::bounds::DIRECTIVES_BYTES_MAX;
-use crate::requests::draft::{Draft, Ensemble};
-use crate::requests::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
-use crate::schema::Schema;
 use crate::shown::view::WaitingFor;
 use crate::state::budget::{Limits, Raise};
 use crate::state::gate::ReviewOutcome;
-use crate::status::Status;
+use consort_spec::bounds::DIRECTIVES_BYTES_MAX;
+use consort_spec::draft::{Draft, Ensemble};
+use consort_spec::event::{Adoption, CancelMode, Decision, Directive, End, Exit, Priority};
+use consort_spec::message::FailureKind;
+use consort_spec::schema::Schema;
+use consort_spec::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule};
+use consort_spec::status::Status;
 
 fn two() -> World {
     World::new(&ensemble(vec![task("a", &[]), task("b", &[])]))

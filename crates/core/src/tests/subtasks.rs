@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::world::{World, ensemble, task};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::EventKind;
-use crate::requests::draft::Draft;
 use crate::state::budget::Limits;
+use consort_spec::draft::Draft;
+use consort_spec::event::EventKind;
 
 /// Creates one task with subtasks and the tools they need.
 fn world() -> World {

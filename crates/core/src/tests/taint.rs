@@ -10,12 +10,12 @@ use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Reason, Rul
 use crate::decisions::decide::Command;
 use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
-use crate::event::Adoption;
-use crate::message::{Message, Outcome};
-use crate::requests::catalog::{EffectClass, Permission, ToolInfo};
-use crate::requests::compile::Catalog;
-use crate::requests::reach::{Destination, INSTRUCTIONS, Reach, Voucher};
-use crate::schema::Schema;
+use consort_spec::catalog::{EffectClass, Permission, ToolInfo};
+use consort_spec::compile::Catalog;
+use consort_spec::event::Adoption;
+use consort_spec::message::{Message, Outcome};
+use consort_spec::reach::{Destination, INSTRUCTIONS, Reach, Voucher};
+use consort_spec::schema::Schema;
 
 const SINK: &str = r#"{"url":"http://sink.example/?q=secret"}"#;
 
@@ -212,13 +212,13 @@ fn a_file_that_prompts_are_built_from_is_asked_about_in_chats_even_in_auto_and_r
     let mut plan = turn(Mode::Plan, "hello");
     plan.calls("1", &[("write_file", write)]);
     assert!(plan.results("1")[0].contains("blocked_in_plan_mode"));
-    let draft = crate::requests::draft::Draft {
+    let draft = consort_spec::draft::Draft {
         description: "Do it".to_owned(),
         tools: vec!["write_file".to_owned()],
         ..Default::default()
     };
     let ensemble = super::world::ensemble(vec![draft]);
-    let mut run = World::of(crate::requests::compile::compile(&ensemble, Default::default(), &tools()).unwrap());
+    let mut run = World::of(consort_spec::compile::compile(&ensemble, Default::default(), &tools()).unwrap());
     run.calls("1", &[("write_file", write)]);
     assert!(run.results("1")[0].contains("not_allowed"), "{:?}", run.results("1"));
 }

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::described;
 use super::world::{World, ensemble, task};
-use crate::id::Id;
-use crate::message::FailureKind;
-use crate::requests::agent::Agent;
-use crate::requests::draft::{Draft, Ensemble};
-use crate::requests::spec::Workflow;
+use consort_spec::agent::Agent;
+use consort_spec::draft::{Draft, Ensemble};
+use consort_spec::id::Id;
+use consort_spec::message::FailureKind;
+use consort_spec::spec::Workflow;
 
 fn member(name: &str, role: &str) -> Draft {
     let agent = Agent {
@@ -163,7 +163,7 @@ fn a_manager_that_hands_out_too_much_is_told_to_finish_with_what_it_has() {
 fn in_a_hierarchy_every_agent_has_a_role_of_its_own() {
     let clash = ensemble(vec![member("a", "Cook"), member("b", "cook"), member("c", "manager")]);
     let clash = Ensemble { workflow: Some(Workflow::Hierarchical), ..clash };
-    let mistakes = crate::requests::compile::compile(&clash, Default::default(), &super::world::catalog()).unwrap_err();
+    let mistakes = consort_spec::compile::compile(&clash, Default::default(), &super::world::catalog()).unwrap_err();
     let places: Vec<&str> = mistakes.iter().map(|mistake| mistake.place.as_str()).collect();
     assert_eq!(places, ["tasks[1].agent.role", "tasks[2].agent.role"]);
 }
@@ -174,8 +174,7 @@ fn agents_nobody_named_are_told_apart_by_their_tasks() {
     let drafts = vec![unnamed("soup", "Boil soup"), unnamed("bread", "Bake bread"), unnamed("menu", "Write a menu")];
     let roles = |workflow: Workflow| {
         let ensemble = Ensemble { workflow: Some(workflow), ..ensemble(drafts.clone()) };
-        let compiled =
-            crate::requests::compile::compile(&ensemble, Default::default(), &super::world::catalog()).unwrap();
+        let compiled = consort_spec::compile::compile(&ensemble, Default::default(), &super::world::catalog()).unwrap();
         compiled.spec.tasks.into_iter().map(|task| task.agent.role).collect::<Vec<_>>()
     };
     assert_eq!(roles(Workflow::Hierarchical), ["Agent (soup)", "Agent (bread)", "Writer", "Manager"]);
@@ -187,7 +186,7 @@ fn peers_are_offered_every_role_once() {
     let unnamed = |name: &str| task(name, &[]);
     let team = vec![member("a", "Cook"), member("b", "cook"), unnamed("c"), unnamed("d")];
     let compiled =
-        crate::requests::compile::compile(&ensemble(team), Default::default(), &super::world::catalog()).unwrap();
+        consort_spec::compile::compile(&ensemble(team), Default::default(), &super::world::catalog()).unwrap();
     let roles = &compiled.belt["delegate"].schema.json()["properties"]["agentRole"]["enum"];
     assert_eq!(*roles, json!(["Cook", "Agent (c)", "Agent (d)"]));
 }

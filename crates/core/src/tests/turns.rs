@@ -9,9 +9,9 @@ use super::world::{World, reply};
 use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order};
 use crate::decisions::decide::Command;
 use crate::decisions::own_tool::OwnTool;
-use crate::message::{Failure, FailureKind, Message};
-use crate::requests::catalog::{ModelInfo, Permission, ToolInfo};
 use crate::state::budget::Limits;
+use consort_spec::catalog::{ModelInfo, Permission, ToolInfo};
+use consort_spec::message::{Failure, FailureKind, Message};
 
 fn only(world: &World, kind: &str) -> Value {
     let mut found = frames(world).into_iter().filter(|frame| frame["type"] == kind);

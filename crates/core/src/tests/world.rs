@@ -10,20 +10,20 @@ use crate::decisions::decide::{Command, Refused, Report};
 use crate::decisions::fork::Own;
 use crate::decisions::next::{Effect, Grants};
 use crate::decisions::own_tool::OwnTool;
-use crate::event::{Adoption, Event, EventKind, VERSION};
-use crate::id::{Id, Millis};
-use crate::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
-use crate::owner::Owner;
-use crate::requests::catalog::{EffectClass, ModelInfo, Price, SavedWorkflows, ToolInfo};
-use crate::requests::compile::{Catalog, Compiled, compile};
-use crate::requests::draft::{Draft, Ensemble, Request};
-use crate::requests::dynamic::NETWORK;
-use crate::schema::Schema;
 use crate::shown::span::Span;
 use crate::state::budget::Limits;
 use crate::state::gate;
 use crate::state::run::Run;
 use crate::tests::{described, recorded};
+use consort_spec::catalog::{EffectClass, ModelInfo, Price, SavedWorkflows, ToolInfo};
+use consort_spec::compile::{Catalog, Compiled, compile};
+use consort_spec::draft::{Draft, Ensemble, Request};
+use consort_spec::dynamic::NETWORK;
+use consort_spec::event::{Adoption, Event, EventKind, VERSION};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Call, Failure, FailureKind, Message, Outcome, Part, Reply, Stop, Usage};
+use consort_spec::owner::Owner;
+use consort_spec::schema::Schema;
 
 /// Returns the part of a fork that is not the old run's.
 pub(super) fn own() -> Own {

@@ -18,8 +18,8 @@ use crate::Site;
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, Tag, Whose, delete, get, post};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
 
 /// The time for which clients may keep the card.
 const CARD_AGE: HeaderValue = HeaderValue::from_static("public, max-age=60");

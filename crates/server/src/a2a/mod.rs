@@ -39,8 +39,8 @@ use crate::Site;
 use crate::access::{Caller, Pass};
 use crate::body;
 use crate::openai::Edge;
-use crate::problem::Problem;
-use crate::query::Pairs;
+use consort_inbound::problem::Problem;
+use consort_inbound::query::Pairs;
 
 /// The beginning of the paths for REST.
 const REST: &str = "/a2a/v1";

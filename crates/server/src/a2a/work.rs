@@ -18,9 +18,9 @@ use crate::body::Sent;
 use crate::offers::{MESSAGE, Offer, What, offers};
 use crate::once::{Begun, Once};
 use crate::openai::{Asked, ThreadChoice};
-use crate::problem::Problem;
 use crate::routes::reviews::decided;
 use crate::routes::submit::trace;
+use consort_inbound::problem::Problem;
 
 /// The result of a message.
 pub(super) enum Outcome {

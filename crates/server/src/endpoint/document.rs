@@ -11,7 +11,7 @@ use super::schemas::{Components, Schemas, query_parameters};
 use super::{Answer, Endpoint, JSON, Needs, Operation, Tag};
 use crate::a2a;
 use crate::openai::{self, OpenAiError};
-use crate::problem::{Code, Written};
+use consort_inbound::problem::{Code, Written};
 
 /// Answers that tests got, by method and path, then by status.
 const EXAMPLES: &str = include_str!("../../../../schemas/examples.json");

@@ -24,7 +24,7 @@ pub(crate) use self::frames::frames;
 use self::schemas::{SchemaOf, Schemas};
 use crate::Site;
 use crate::access::Scope;
-use crate::problem::Code;
+use consort_inbound::problem::Code;
 
 /// The type of an answer that goes on as things happen.
 const EVENT_STREAM: &str = "text/event-stream";

@@ -18,7 +18,7 @@ use super::work::{Begun, failed};
 use crate::access::Pass;
 use crate::offers::{Offer, offers};
 use crate::openai::Edge;
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 /// The methods of the protocol whose parameters are checked here.
 const KNOWN: [&str; 4] = ["tools/call", "tasks/get", "tasks/update", "tasks/cancel"];

@@ -35,7 +35,7 @@ use crate::body;
 use crate::endpoint::{Endpoint, Tag, Whose, get, post};
 use crate::once::Once;
 use crate::openai::Edge;
-use crate::problem::{Problem, Written};
+use consort_inbound::problem::{Problem, Written};
 
 /// The path of the endpoint.
 pub(crate) const PATH: &str = "/mcp";

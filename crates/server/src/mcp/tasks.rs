@@ -21,8 +21,8 @@ use super::work::is_accepted;
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::offers::{ANSWER, CONVERSATION};
-use crate::problem::{Code, Problem};
 use crate::routes::reviews::decided;
+use consort_inbound::problem::{Code, Problem};
 
 /// The time after which a client should look again.
 const POLL_MS: u64 = 1_000;

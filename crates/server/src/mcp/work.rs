@@ -19,8 +19,8 @@ use crate::access::Scope;
 use crate::offers::{CONVERSATION, MESSAGE, Offer, What};
 use crate::once::Once;
 use crate::openai::{Asked, End, Step, ThreadChoice, Work};
-use crate::problem::Problem;
 use crate::routes::submit::trace;
+use consort_inbound::problem::Problem;
 
 /// A call after it was accepted.
 pub(super) enum Begun {

@@ -21,7 +21,7 @@ use consort_log::{Append, Error, Log, Order, Query, Record, Row, Seq};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::problem::REQUEST_ID;
+use consort_inbound::problem::REQUEST_ID;
 
 /// The kind of these streams.
 const KIND: &str = "answer";

@@ -29,13 +29,13 @@ pub(crate) use self::kept::Begun;
 use self::kept::{Answer, Kept, digits, hex};
 use crate::Site;
 use crate::access::Caller;
-use crate::audit::run_of;
 use crate::body::{Content, IsRead};
 use crate::door::is_stream;
-use crate::problem::{Code, Problem};
-use crate::response_mode::{ResponseMode, accepts};
 use crate::routes::{hooks, submit, threads};
 use crate::{a2a, mcp, openai};
+use consort_inbound::audit::run_of;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::response_mode::{ResponseMode, accepts};
 
 /// The name of the header.
 const HEADER: &str = "idempotency-key";

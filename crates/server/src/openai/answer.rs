@@ -22,7 +22,7 @@ use super::responses::Responding;
 use super::teller::{Piece, Teller};
 use super::told::End;
 use crate::once::Streamed;
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 /// The time that a response that is not streamed waits for its answer: official clients give up after it.
 const PATIENCE: Duration = Duration::from_mins(10);

@@ -21,8 +21,8 @@ use super::told::{self, Step};
 use crate::Site;
 use crate::access::Caller;
 use crate::once::Begun;
-use crate::problem::{Code, More, Problem};
 use crate::routes::submit::trace;
+use consort_inbound::problem::{Code, More, Problem};
 
 /// The name of the chat agent as a model.
 pub(super) const CHAT: &str = "consort";

@@ -38,7 +38,7 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::endpoint::{Endpoint, TRACEPARENT, Tag, Whose, post};
 use crate::once::Begun;
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 pub(crate) fn endpoints() -> Vec<Endpoint> {
     let about = "`consort` is the chat agent, `consort/<name>` the ensemble or a saved workflow: then the last message \

@@ -12,7 +12,7 @@ use super::begin::CHAT;
 use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, Tag, Whose, get};
-use crate::problem::Problem;
+use consort_inbound::problem::Problem;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::Edge;
 use crate::offers::INPUT;
-use crate::problem::{Code, Problem};
 use crate::routes::capabilities::variables;
 use crate::routes::submit::trace;
+use consort_inbound::problem::{Code, Problem};
 
 impl Edge {
     /// Returns the run of one shared task, as this request wants it.

@@ -16,9 +16,9 @@ use super::lean::Lean;
 use super::request::Asked;
 use crate::Site;
 use crate::body::{self, json_or_untyped};
-use crate::body_memory::Hold;
 use crate::once;
-use crate::problem::{Code, More, Problem};
+use consort_inbound::body_memory::Hold;
+use consort_inbound::problem::{Code, More, Problem};
 
 impl Edge {
     /// Stores the files of a request for its owner, and attaches them.

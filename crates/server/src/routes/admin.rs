@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::endpoint::{Endpoint, Tag, Whose, post};
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

@@ -20,8 +20,8 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, Whose, post};
-use crate::problem::{Code, Problem};
-use crate::response_mode::ResponseMode;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::response_mode::ResponseMode;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

@@ -17,7 +17,7 @@ use crate::access::{Caller, Pass, Scope};
 use crate::body::SentFile;
 use crate::endpoint::{Endpoint, LOCATION, Tag, Whose, delete, get, post};
 use crate::once;
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 /// The types of files that are taken.
 const FILES: &[&str] = &[

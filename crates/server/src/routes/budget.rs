@@ -17,7 +17,7 @@ use super::steer::{Applied, asked, in_the_way};
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, Tag, Whose, post};
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 /// The number of nano-USD in a US dollar.
 const NANOS_PER_USD: f64 = 1e9;

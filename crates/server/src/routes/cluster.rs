@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, Tag, Whose, get};
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

@@ -17,8 +17,8 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, LOCATION, Tag, Whose, delete, get, post};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
 
 /// The default number of passages in a response.
 const HITS: usize = 10;

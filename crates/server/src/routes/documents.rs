@@ -16,8 +16,8 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::{JsonOrFile, SentFile};
 use crate::endpoint::{CONTENT_DISPOSITION, Endpoint, LOCATION, Tag, Whose, delete, get, post, put};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
 
 /// The types of files that have text.
 const FILES: &[&str] = &[

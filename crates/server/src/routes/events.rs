@@ -15,10 +15,10 @@ use super::runs::reached;
 use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, Tag, Whose, get};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
-use crate::response_mode::accepts;
 use crate::sse::{Filter, first, sse};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
+use consort_inbound::response_mode::accepts;
 
 /// Frames in one page.
 const LIMIT_MAX: usize = 1_000;

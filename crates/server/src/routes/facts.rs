@@ -16,8 +16,8 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::endpoint::{Endpoint, Tag, Whose, delete, get};
-use crate::problem::{Code, Problem};
-use crate::query::{Page, Pairs};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::{Page, Pairs};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

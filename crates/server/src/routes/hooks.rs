@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::Site;
 use crate::endpoint::{Endpoint, LOCATION, Tag, post};
-use crate::problem::{Code, Problem};
-use crate::refusals::{Reason, Refusal};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::refusals::{Reason, Refusal};
 
 /// The beginning of the addresses of hooks, which know a repeated request by its delivery.
 pub(crate) const PREFIX: &str = "/hooks/";

@@ -15,8 +15,8 @@ use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
 
 use super::search::QUERY_MAX;
-use crate::problem::Problem;
-use crate::query::{Page, Pairs};
+use consort_inbound::problem::Problem;
+use consort_inbound::query::{Page, Pairs};
 
 /// Rows that are read at once where they are looked through.
 const READ: usize = 500;

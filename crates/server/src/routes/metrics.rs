@@ -17,7 +17,7 @@ use consort_runtime::meters::{Meter, gauge};
 use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, Tag, Whose, get};
-use crate::problem::Problem;
+use consort_inbound::problem::Problem;
 
 /// The methods that are counted separately.
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::OPTIONS];

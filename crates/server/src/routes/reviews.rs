@@ -21,8 +21,8 @@ use super::steer::Applied;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, Tag, Whose, get, post};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
 
 /// Runs searched for open reviews; more are never active at once.
 const RUNS_MAX: usize = 10_000;

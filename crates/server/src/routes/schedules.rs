@@ -17,7 +17,7 @@ use crate::Site;
 use crate::access::{Pass, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, LOCATION, Tag, Whose, delete, get, patch, post};
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 /// The codes of the problems for which a run of a workflow or of the ensemble may be refused.
 const UNFIT: [Code; 6] = [

@@ -18,8 +18,8 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::endpoint::{Endpoint, Tag, Whose, get};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
 
 /// The maximum number of characters of a query.
 pub(super) const QUERY_MAX: usize = 200;

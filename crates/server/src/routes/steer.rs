@@ -19,7 +19,7 @@ use crate::Site;
 use crate::access::{Caller, Pass, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, Tag, Whose, post};
-use crate::problem::{Code, Problem};
+use consort_inbound::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

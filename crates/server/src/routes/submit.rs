@@ -27,9 +27,9 @@ use crate::access::Scope;
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, Whose, post};
 use crate::once::Once;
-use crate::problem::{Code, Problem};
-use crate::response_mode::ResponseMode;
 use crate::sse::{Filter, sse};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::response_mode::ResponseMode;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

@@ -18,12 +18,12 @@ use crate::access::{Caller, Pass, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, FROM, LAST_EVENT_ID, LOCATION, TRACEPARENT, Tag, Whose, delete, get, patch, post};
 use crate::once::Streamed;
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
-use crate::response_mode::accepts;
 use crate::routes::events::{EventsQuery, Frames, page, page_wanted};
 use crate::routes::submit::trace;
 use crate::sse::{Filter, chat_sse, first};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
+use consort_inbound::response_mode::accepts;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

@@ -16,8 +16,8 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::{Endpoint, TRACEPARENT, Tag, Whose, post};
-use crate::problem::{Code, Problem};
 use crate::routes::submit;
+use consort_inbound::problem::{Code, Problem};
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

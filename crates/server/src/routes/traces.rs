@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, Tag, Whose, get};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

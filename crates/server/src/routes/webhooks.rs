@@ -15,8 +15,8 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, Tag, Whose, get, post};
-use crate::problem::{Code, Problem};
-use crate::query::{Page, Pairs};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::{Page, Pairs};
 
 /// The words for the state of a delivery.
 const STATUSES: [&str; 3] = ["pending", "delivered", "dead"];

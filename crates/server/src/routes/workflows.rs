@@ -20,9 +20,9 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::{ETAG, Endpoint, IF_MATCH, LOCATION, NEEDED_IF_MATCH, Tag, Whose, delete, get, post, put};
-use crate::problem::{Code, More, Problem};
-use crate::query::{Page, Pairs};
-use crate::response_mode::ResponseMode;
+use consort_inbound::problem::{Code, More, Problem};
+use consort_inbound::query::{Page, Pairs};
+use consort_inbound::response_mode::ResponseMode;
 
 /// Versions listed at once; each is read whole.
 const VERSIONS_MAX: u64 = 100;

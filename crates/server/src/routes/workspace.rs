@@ -15,8 +15,8 @@ use serde::Serialize;
 use crate::Site;
 use crate::access::Scope;
 use crate::endpoint::{Endpoint, Tag, Whose, get};
-use crate::problem::{Code, Problem};
-use crate::query::Pairs;
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::query::Pairs;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![

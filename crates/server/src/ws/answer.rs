@@ -12,10 +12,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::problem::{Code, More};
 use crate::routes::reviews::Decided;
 use crate::routes::steer::Applied;
 use crate::routes::submit::RehearsedTask;
+use consort_inbound::problem::{Code, More};
 
 pub(crate) use failure::Failure;
 

@@ -10,12 +10,12 @@ use consort_log::{Order, Query, Row, Seq};
 use consort_runtime::engine::Engine;
 
 use crate::Site;
-use crate::problem::Problem;
 use crate::ws::answer::{self, Answer};
 use crate::ws::calls::ModelCall;
 use crate::ws::places::{FeedPosition, FeedPositions};
 use crate::ws::sent::{Form, SentFrame};
 use crate::ws::trace::Trace;
+use consort_inbound::problem::Problem;
 
 /// The maximum number of bytes of a `hello`.
 pub(super) const HELLO_MAX: usize = 4 * 1024 * 1024;

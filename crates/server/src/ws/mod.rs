@@ -35,12 +35,12 @@ use serde_json::Value;
 use crate::Site;
 use crate::access::{Knock, Pass, Scope};
 use crate::endpoint::{Endpoint, Tag, Whose, get};
-use crate::problem::{Code, Problem};
-use crate::refusals::{Reason, Refusal, Source};
 use crate::ws::answer::{Answer, Failure};
 use crate::ws::frames::Said;
 use crate::ws::outbox::Outbox;
 use crate::ws::session::{Hearing, Session};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::refusals::{Reason, Refusal, Source};
 
 pub(crate) use frames::{sent_shapes, told_shapes};
 pub(crate) use trace::Traces;

@@ -24,8 +24,6 @@ use tokio_tungstenite::tungstenite;
 
 use crate::Site;
 use crate::access::Pass;
-use crate::problem::{Code, Problem};
-use crate::refusals::Source;
 use crate::ws::answer::{Answer, Failure};
 use crate::ws::frames::{Acked, Said};
 use crate::ws::hello::Hello;
@@ -36,6 +34,8 @@ use crate::ws::places::{FeedPosition, FeedPositions, Meaning};
 use crate::ws::talks::{Spoken, Talks};
 use crate::ws::wanted::Wanted;
 use crate::ws::{Notice, POLICY};
+use consort_inbound::problem::{Code, Problem};
+use consort_inbound::refusals::Source;
 
 /// The interval between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(15);

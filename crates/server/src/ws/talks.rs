@@ -10,7 +10,7 @@ use futures::StreamExt;
 use futures::stream::{AbortHandle, BoxStream, SelectAll, abortable};
 
 use crate::access::Caller;
-use crate::problem::Problem;
+use consort_inbound::problem::Problem;
 
 /// Threads one client may follow at once.
 const THREADS_MAX: usize = 64;

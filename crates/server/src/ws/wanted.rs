@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::body::Sent;
-use crate::problem::Problem;
+use consort_inbound::problem::Problem;
 
 /// The maximum number of names in a list; there are fewer types of frames.
 const NAMES_MAX: usize = 200;

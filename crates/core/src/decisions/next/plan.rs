@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::event::{Event, EventKind};
-use crate::id::{Id, Millis};
-use crate::message::Message;
-use crate::requests::catalog::ToolInfo;
-use crate::requests::model_options::ModelOptions;
-use crate::schema::Schema;
 use crate::state::budget::{Budget, Claim};
+use consort_spec::catalog::ToolInfo;
+use consort_spec::event::{Event, EventKind};
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::Message;
+use consort_spec::model_options::ModelOptions;
+use consort_spec::schema::Schema;
 
 /// The result of [`Run::next`](crate::state::run::Run::next): steps to take, a timer and missing resources.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use crate::cause::Cause;
 use crate::decisions::output;
-use crate::event::FileChange;
-use crate::id::Id;
-use crate::message::{Call, Message, Outcome, Spent};
 use crate::shown::frame::field::{CallError, CallOutcome, Iso};
 use crate::shown::frame::run::Frame;
 use crate::shown::view::usd;
 use crate::state::calls::CallState;
 use crate::state::run::Run;
-use crate::text::Text;
+use consort_spec::cause::Cause;
+use consort_spec::event::FileChange;
+use consort_spec::id::Id;
+use consort_spec::message::{Call, Message, Outcome, Spent};
+use consort_spec::text::Text;
 
 impl Run {
     pub(super) fn charged_frame(&self, call: &Id, spent: &Spent) -> Frame {

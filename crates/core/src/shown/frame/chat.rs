@@ -10,10 +10,10 @@ use strum::IntoStaticStr;
 
 use crate::chat::{Answer, Mode};
 use crate::decisions::answer::Sequel;
-use crate::event::{AdoptReason, AfterFailure};
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::run::Frame;
-use crate::status::Status;
+use consort_spec::event::{AdoptReason, AfterFailure};
+use consort_spec::status::Status;
 
 pub(crate) use content::ExecutionTree;
 use content::PlannedTask;

@@ -1,11 +1,11 @@
 //! The frames of what was declared: a run with its tasks and groups, and what their expressions came to.
 
-use crate::event::{Evaluated, Key, Subject};
-use crate::requests::branch::Group;
-use crate::requests::spec::Task;
 use crate::shown::frame::field::{DeclaredGroup, DeclaredTask};
 use crate::shown::frame::run::{Evaluation, Frame};
 use crate::state::run::Run;
+use consort_spec::branch::Group;
+use consort_spec::event::{Evaluated, Key, Subject};
+use consort_spec::spec::Task;
 
 impl Run {
     pub(super) fn accepted_frame(&self) -> Frame {

@@ -3,12 +3,12 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::event::{AfterFailure, Decision, End, Exit, Timing};
 use crate::frame::schema::NULLABLE;
-use crate::requests::spec::OnTimeout;
 use crate::state::budget::Reason;
-use crate::text::Text;
-pub use crate::time::Iso;
+use consort_spec::event::{AfterFailure, Decision, End, Exit, Timing};
+use consort_spec::spec::OnTimeout;
+use consort_spec::text::Text;
+pub use consort_spec::time::Iso;
 
 /// A field that chats write as `null` where runs leave it out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

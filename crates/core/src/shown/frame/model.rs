@@ -1,15 +1,15 @@
 //! The frames of model calls: questions, replies, failures and usage.
 
 use crate::decisions::answer::Sequel;
-use crate::event::AfterFailure;
-use crate::id::Id;
-use crate::message::{Attached, Call, Failure, Message, Reply, Stop, Usage};
 use crate::shown::frame::field::{Quoted, QuotedRole, ResponseType, ToolRequest};
 use crate::shown::frame::run::Frame;
 use crate::shown::view::cost_text;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
-use crate::text::Text;
+use consort_spec::event::AfterFailure;
+use consort_spec::id::Id;
+use consort_spec::message::{Attached, Call, Failure, Message, Reply, Stop, Usage};
+use consort_spec::text::Text;
 
 /// The number of messages quoted in the frame of a model call.
 const QUOTED_MAX: usize = 20;

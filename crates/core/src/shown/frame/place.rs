@@ -1,8 +1,8 @@
 //! The fields by which frames name a task, a conversation, a model call or a delegation.
 
-use crate::id::Id;
 use crate::shown::frame::field::{Delegation, ModelCall, Nullable, TaskPlace, TurnPlace};
 use crate::state::run::Run;
+use consort_spec::id::Id;
 
 impl Run {
     /// Returns the number of the task that a conversation belongs to, as people see it: a manager's is the only

@@ -1,12 +1,12 @@
 //! The frames of reviews, and the public ids of reviews.
 
 use crate::decisions::human::Question;
-use crate::event::{Decision, Timing};
-use crate::id::Id;
 use crate::shown::frame::field::{Iso, Review};
 use crate::shown::frame::run::Frame;
 use crate::state::run::Run;
-use crate::text::Text;
+use consort_spec::event::{Decision, Timing};
+use consort_spec::id::Id;
+use consort_spec::text::Text;
 
 impl Run {
     /// Returns a review, as it is announced and listed.

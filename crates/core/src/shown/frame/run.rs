@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::IntoStaticStr;
 
-use crate::cause::SkipCause;
 use crate::decisions::answer::Sequel;
 use crate::decisions::chore::Chore;
-use crate::event::{AdoptReason, CancelMode, ChangeType};
-use crate::message::FailureKind;
-use crate::requests::spec::{OnTimeout, Workflow};
 use crate::shown::frame::field::{
     CallError, CallOutcome, DecisionWord, DeclaredGroup, DeclaredTask, Delegation, Exceeded, ExitReason, Iso,
     ModelCall, Nullable, Quoted, ResponseType, Review, TaskPlace, Then, ToolRequest, TurnPlace,
 };
 use crate::shown::view::LimitsView;
-use crate::text::Text;
+use consort_spec::cause::SkipCause;
+use consort_spec::event::{AdoptReason, CancelMode, ChangeType};
+use consort_spec::message::FailureKind;
+use consort_spec::spec::{OnTimeout, Workflow};
+use consort_spec::text::Text;
 
 pub use content::{ActiveDirective, Descent, EditedOutput, Evaluation, ModelSwitch, TaskInput};
 

@@ -5,12 +5,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use crate::requests::choice::WORDS;
 use crate::shown::frame::chat::ChatFrame;
 use crate::shown::frame::live::LiveFrame;
 use crate::shown::frame::numbered::{ChatEvent, RunEvent};
 use crate::shown::frame::run::Frame;
 use crate::shown::view::ResultFrame;
+use consort_spec::choice::WORDS;
 
 /// Marks a field that is written as `null`, although it may be left out too.
 pub(super) const NULLABLE: &str = "nullable";

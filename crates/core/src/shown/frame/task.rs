@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::cause::SkipCause;
 use crate::decisions::chore::Chore;
-use crate::id::Id;
-use crate::message::Call;
-use crate::requests::catalog::ToolInfo;
 use crate::shown::frame::field::{Iso, shortened};
 use crate::shown::frame::run::{Frame, TaskInput};
 use crate::state::run::{How, Run};
+use consort_spec::catalog::ToolInfo;
+use consort_spec::cause::SkipCause;
+use consort_spec::id::Id;
+use consort_spec::message::Call;
 
 impl Run {
     pub(super) fn belt_frame(&self, task: usize, tools: &[Arc<ToolInfo>]) -> Frame {

@@ -1,12 +1,12 @@
 //! The frames of a run as a whole: its beginning and end, directives, model switches and limits.
 
-use crate::event::{self, Directive, End, Origin};
-use crate::id::{Id, Millis};
 use crate::shown::frame::field::{Amount, Exceeded, ForkedFrom, Iso};
 use crate::shown::frame::run::{ActiveDirective, Descent, EditedOutput, Frame, ModelSwitch};
 use crate::shown::view::usd;
 use crate::state::budget::{Breach, Reason};
 use crate::state::run::{How, Run};
+use consort_spec::event::{self, Directive, End, Origin};
+use consort_spec::id::{Id, Millis};
 
 impl Run {
     pub(super) fn ensemble_started_frame(&self, at: Iso) -> Frame {

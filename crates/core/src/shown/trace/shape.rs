@@ -9,18 +9,18 @@ use serde_json::{Map, Value};
 
 use super::{Answered, Called, Failed, Round, Talk, Tracer};
 use crate::decisions::own_tool::OwnTool;
-use crate::id::Id;
-use crate::message::Outcome;
-use crate::requests::agent::Agent;
-use crate::requests::spec::{CaptureMode, Task, Workflow};
-use crate::requests::template::Inputs;
 use crate::shown::frame::field::{Iso, Quoted};
 use crate::shown::frame::quote;
 use crate::shown::view::{is_false, usd};
 use crate::state::conversation::Used;
-use crate::status::Status;
-use crate::text::Text;
-use crate::time::iso_span;
+use consort_spec::agent::Agent;
+use consort_spec::id::Id;
+use consort_spec::message::Outcome;
+use consort_spec::spec::{CaptureMode, Task, Workflow};
+use consort_spec::status::Status;
+use consort_spec::template::Inputs;
+use consort_spec::text::Text;
+use consort_spec::time::iso_span;
 
 /// The version of the format, as viewers know it.
 const VERSION: &str = "1.1";

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::requests::spec::BegunBy;
 use crate::shown::frame::field::Iso;
+use consort_spec::spec::BegunBy;
 
 /// The schedule or hook that began a run; empty for a run that a caller submitted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]

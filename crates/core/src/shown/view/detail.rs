@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::begun::Begun;
 use super::{Cost, Review, Row, is_false, usd};
-use crate::cause::SkipCause;
-use crate::event::{End, Timing};
-use crate::id::{Id, Millis, Place};
-use crate::requests::template::Inputs;
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::review_id;
 use crate::state::budget::Limits;
 use crate::state::conversation::{Conversation, Phase};
 use crate::state::gate::ReviewOutcome;
 use crate::state::run::{Ended, How, Run};
-use crate::text::Text;
+use consort_spec::cause::SkipCause;
+use consort_spec::event::{End, Timing};
+use consort_spec::id::{Id, Millis, Place};
+use consort_spec::template::Inputs;
+use consort_spec::text::Text;
 
 /// Everything about a run that fits one answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -440,7 +440,7 @@ impl Ended {
         let (output, parsed_output, error) = match &self.how {
             How::Completed { output, parsed } => (Some(output), parsed.as_ref(), None),
             How::Failed { reason } | How::Skipped { reason, .. } => (None, None, Some(reason.as_str())),
-            How::Cancelled => (None, None, Some(crate::cause::CANCELLED)),
+            How::Cancelled => (None, None, Some(consort_spec::cause::CANCELLED)),
         };
         let cause = if let How::Skipped { cause, .. } = &self.how { Some(*cause) } else { None };
         Progress {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::requests::spec::Spec;
+use consort_spec::spec::Spec;
 
 /// Characters of a title at most: a line of a list.
 const TITLE_MAX: usize = 120;

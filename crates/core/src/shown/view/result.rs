@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::detail::Metrics;
 use super::is_false;
-use crate::id::Millis;
 use crate::state::run::{How, Run};
-use crate::status::Status;
-use crate::text::Text;
+use consort_spec::id::Millis;
+use consort_spec::status::Status;
+use consort_spec::text::Text;
 
 /// The frame that ends a run's frames. It is made anew from the run whenever it
 /// is asked for, so it is not stored and has no number.

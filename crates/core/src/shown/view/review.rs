@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::event::Timing;
-use crate::requests::spec::OnTimeout;
 use crate::shown::frame::field::{self, Iso};
-use crate::text::Text;
+use consort_spec::event::Timing;
+use consort_spec::spec::OnTimeout;
+use consort_spec::text::Text;
 
 /// Something that waits for a person.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

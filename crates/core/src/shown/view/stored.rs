@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::WaitingFor;
-use crate::id::Millis;
-use crate::owner::Owner;
+use consort_spec::id::Millis;
+use consort_spec::owner::Owner;
 
 /// A stored [`Row`](super::Row).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

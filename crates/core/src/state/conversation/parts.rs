@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::cause::TaskFailure;
 use crate::decisions::answer::Completeness;
 use crate::decisions::chore::Chore;
-use crate::id::{Id, Millis};
-use crate::message::{Call, Outcome, Spent, Usage};
-use crate::requests::catalog::{NanoUsd, Price};
-use crate::schema::Schema;
 use crate::state::budget::Claim;
 use crate::state::calls::Calls;
 use crate::state::duty::Duty;
-use crate::text::Text;
+use consort_spec::catalog::{NanoUsd, Price};
+use consort_spec::cause::TaskFailure;
+use consort_spec::id::{Id, Millis};
+use consort_spec::message::{Call, Outcome, Spent, Usage};
+use consort_spec::schema::Schema;
+use consort_spec::text::Text;
 
 /// The model call under way, or the last one.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,22 +4,22 @@
 use std::sync::Arc;
 
 use super::{Run, Timer};
-use crate::cause::Cause;
 use crate::chat;
 use crate::decisions::answer::Completeness;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::{build, output, prompt};
-use crate::event::AfterFailure;
-use crate::id::Id;
-use crate::message::{Attached, Call, Message, Outcome, Reply, Usage};
-use crate::requests::catalog::ModelInfo;
-use crate::requests::spec::Spec;
 use crate::state::budget::Claim;
 use crate::state::calls::CallState;
 use crate::state::conversation::{self, Conversation, Phase};
 use crate::state::duty::{self, Duty};
 use crate::state::memory::{self, Memory};
-use crate::text::Text;
+use consort_spec::catalog::ModelInfo;
+use consort_spec::cause::Cause;
+use consort_spec::event::AfterFailure;
+use consort_spec::id::Id;
+use consort_spec::message::{Attached, Call, Message, Outcome, Reply, Usage};
+use consort_spec::spec::Spec;
+use consort_spec::text::Text;
 
 impl Run {
     pub(super) fn asked(&mut self, id: &Id, model: &str, claim: &Claim) {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{CancelMode, End, Origin};
-use crate::id::Id;
 use crate::state::budget::{Budget, Claim};
 use crate::state::conversation::Used;
 use crate::state::gate::ReviewState;
+use consort_spec::event::{CancelMode, End, Origin};
+use consort_spec::id::Id;
 
 /// The run that a run was made from.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Echo;
-use crate::problem::{Code, More, Problem};
+use consort_inbound::problem::{Code, More, Problem};
 
 /// An error, and its subject.
 #[derive(Serialize, JsonSchema)]

@@ -15,12 +15,12 @@ use super::{Row, shape};
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::Whose;
-use crate::problem::Problem;
 use crate::routes::approvals::ApprovalRequest;
 use crate::routes::steer::Applied;
 use crate::routes::threads::heard;
 use crate::ws::answer::{Answer as Response, AskedInChat, Echo, Running, RunningTurn, ThreadStatus};
 use crate::ws::session::Session;
+use consort_inbound::problem::Problem;
 
 pub(super) const ROWS: &[Row] = &[
     Row {

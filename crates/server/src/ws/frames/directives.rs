@@ -14,11 +14,11 @@ use crate::Site;
 use crate::access::{Pass, Scope};
 use crate::body::Sent;
 use crate::endpoint::Whose;
-use crate::problem::Problem;
 use crate::routes::steer::{self, Author};
 use crate::ws::Notice;
 use crate::ws::answer::{Answer, Directed, Given, Refused};
 use crate::ws::session::Session;
+use consort_inbound::problem::Problem;
 
 pub(super) const ROWS: &[Row] = &[Row {
     kind: "directive",

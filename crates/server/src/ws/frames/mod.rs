@@ -15,12 +15,12 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::access::{Caller, Scope};
-use crate::audit::Change;
 use crate::body::{Sent, json};
 use crate::endpoint::Whose;
-use crate::problem::{Code, Problem};
 use crate::ws::answer::{Asked, Echo, Failure};
 use crate::ws::session::Session;
+use consort_inbound::audit::Change;
+use consort_inbound::problem::{Code, Problem};
 
 /// Every type of frame that a client can send.
 const TABLE: [&[Row]; 7] =

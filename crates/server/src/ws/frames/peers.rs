@@ -12,10 +12,10 @@ use super::{Row, Shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::endpoint::Whose;
-use crate::problem::Problem;
 use crate::ws::link::Link;
 use crate::ws::session::Session;
 use crate::ws::wanted::Wanted;
+use consort_inbound::problem::Problem;
 
 pub(super) const ROWS: &[Row] = &[
     Row {

@@ -6,10 +6,10 @@ use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::endpoint::Whose;
-use crate::problem::Problem;
 use crate::routes::reviews::decided;
 use crate::ws::answer::Answer;
 use crate::ws::session::Session;
+use consort_inbound::problem::Problem;
 
 pub(super) const ROWS: &[Row] = &[Row {
     kind: "review_decision",

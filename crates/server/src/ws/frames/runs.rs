@@ -12,12 +12,12 @@ use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
 use crate::endpoint::Whose;
-use crate::problem::{Code, More, Problem};
 use crate::routes::budget;
 use crate::routes::steer::{self, Switched};
 use crate::routes::submit::{self, Accepted, From, Rehearsal, Taken};
 use crate::ws::answer::{Answer, ControlStatus, Controlled, RunAck, RunAckStatus};
 use crate::ws::session::Session;
+use consort_inbound::problem::{Code, More, Problem};
 
 pub(super) const ROWS: &[Row] = &[
     Row {

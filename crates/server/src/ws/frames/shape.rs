@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 
 use super::runs::Action;
 use super::state::Question;
-use crate::query::Page;
 use crate::routes::budget::BudgetRequest;
 use crate::routes::list::RunsQuery;
 use crate::routes::reviews::DecisionRequest;
 use crate::ws::answer::Echo;
+use consort_inbound::query::Page;
 
 /// The types of a filter: in a frame it may be a list, or left out by a null.
 const FILTER_TYPES: [&str; 5] = ["string", "number", "boolean", "array", "null"];

@@ -12,11 +12,11 @@ use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::endpoint::Whose;
-use crate::problem::Problem;
-use crate::query::Pairs;
 use crate::routes::{capabilities, runs};
 use crate::ws::answer::Answer;
 use crate::ws::session::Session;
+use consort_inbound::problem::Problem;
+use consort_inbound::query::Pairs;
 
 pub(super) const ROWS: &[Row] = &[
     Row {

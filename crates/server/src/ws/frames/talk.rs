@@ -8,10 +8,10 @@ use super::{Row, asked, shape};
 use crate::access::Scope;
 use crate::body::Sent;
 use crate::endpoint::Whose;
-use crate::problem::{Code, Problem};
 use crate::ws::answer::Answer;
 use crate::ws::session::Session;
 use crate::ws::wanted::Wanted;
+use consort_inbound::problem::{Code, Problem};
 
 pub(super) const AUTH: &str = "auth";
 

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::Level;
 use crate::chat::{Reason, Role};
-use crate::message::Attached;
 use crate::shown::frame::field::{Iso, Nullable};
-use crate::text::Text;
+use consort_spec::message::Attached;
+use consort_spec::text::Text;
 
 /// A row of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{Key, Priority};
 use crate::shown::frame::field::{ForkedFrom, Iso, Nullable, TaskPlace};
-use crate::text::Text;
+use consort_spec::event::{Key, Priority};
+use consort_spec::text::Text;
 
 /// The run that the copied events are from, and what was changed in them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
