@@ -7,7 +7,7 @@ use std::time::Duration;
 use consort_log::Error;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_postgres::types::{ToSql, Type};
@@ -90,17 +90,25 @@ impl Failure {
     }
 }
 
-/// Makes connections to one place.
+/// Makes connections to one place. Clones know of each other's connections.
 #[derive(Clone)]
 pub(crate) struct Connector {
     place: Arc<DatabaseAddress>,
     tls: MakeRustlsConnect,
+    /// Counts how often all connections were ended.
+    hang_ups: Arc<watch::Sender<u64>>,
 }
 
 impl Connector {
     pub(crate) fn new(place: DatabaseAddress) -> Result<Connector, OpenError> {
         let tls = tls::connector(&place.security)?;
-        Ok(Connector { place: Arc::new(place), tls })
+        Ok(Connector { place: Arc::new(place), tls, hang_ups: Arc::new(watch::Sender::new(0)) })
+    }
+
+    /// Ends every connection, because the database does not answer: whoever waits for it hears of that now, and not when
+    /// the statement has taken too long. Packets that are lost and a machine that stands still end no connection.
+    pub(crate) fn hang_up(&self) {
+        self.hang_ups.send_modify(|count| *count += 1);
     }
 
     /// Returns the hosts, ports and the database.
@@ -134,14 +142,30 @@ impl Connector {
     async fn connect_to(&self, host: Config) -> Result<Client, Failure> {
         if self.place.security == Security::Off {
             let (client, connection) = host.connect(NoTls).await?;
-            // It ends when the client is dropped.
-            tokio::spawn(connection);
+            self.keep(connection);
             Ok(client)
         } else {
             let (client, connection) = host.connect(self.tls.clone()).await?;
-            tokio::spawn(connection);
+            self.keep(connection);
             Ok(client)
         }
+    }
+
+    /// Serves a connection until its client is dropped, or all are ended.
+    fn keep<T>(&self, connection: impl Future<Output = T> + Send + 'static) {
+        let mut hang_ups = self.hang_ups.subscribe();
+        tokio::spawn(async move {
+            let hung_up = async {
+                if hang_ups.changed().await.is_err() {
+                    // Nobody is left who could.
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                _ended = connection => {}
+                () = hung_up => {}
+            }
+        });
     }
 
     /// Connects, and tries again for a while.
@@ -189,8 +213,10 @@ impl Pool {
 
     /// Returns the right to use a connection, for work that may be done again when its connection is lost.
     pub(crate) async fn attempts(&self) -> Result<Attempts<'_>, Error> {
+        // The time behind others who wait counts: else the last of many would wait for each of them.
+        let end = Instant::now() + WAIT_MAX;
         let seat = self.seats.acquire().await.map_err(|_closed| Error::Unavailable("the log is closed".into()))?;
-        Ok(Attempts { pool: self, end: Instant::now() + WAIT_MAX, _seat: seat })
+        Ok(Attempts { pool: self, end, _seat: seat })
     }
 
     /// Runs one statement, again when its connection is lost on the way; returns its rows.

@@ -95,7 +95,11 @@ impl Beats {
             match timeout(self.identity.lease, self.beat()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => self.lose(&error.to_string()),
-                Err(_elapsed) => self.lose("the database does not answer"),
+                Err(_elapsed) => {
+                    self.lose("the database does not answer");
+                    // The lease is over: nothing that was sent before is worth waiting for.
+                    self.connector.hang_up();
+                }
             }
             // After a failure sooner, because the lease runs out meanwhile.
             let pause = if self.client.is_some() { interval } else { interval / BEATS };

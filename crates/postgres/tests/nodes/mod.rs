@@ -10,6 +10,9 @@ use consort_log::{Append, Error, Log, Row, VERSION};
 use consort_postgres::{OpenError, PgCluster, PgLog, join};
 use consort_test_postgres::{Database, database};
 use futures::future::join_all;
+use tokio::time::Instant;
+
+use crate::proxy::{Cut, Proxy};
 
 /// The kinds that are claimed.
 const KINDS: [&str; 2] = ["run", "turn"];
@@ -310,4 +313,22 @@ async fn a_note_is_replaced_by_one_node_at_a_time_and_by_none_that_was_evicted()
     if nodes[1].cluster.id() == evicted {
         assert!(!nodes[1].cluster.replace("count", note.version, "0".to_owned()).await.unwrap());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_of_a_database_that_stands_still_hear_of_it_when_the_lease_is_over() {
+    // Far less than a statement may take, and than each of them would wait for those before it.
+    const ENOUGH: Duration = Duration::from_secs(20);
+    let Some(database) = database().await else { return };
+    let proxy = Proxy::start(database.host(), &[Cut::Never]).await;
+    let log = PgLog::open(&database.through(proxy.port())).await.unwrap();
+    let _cluster = PgCluster::join(&log, identity("a", "same", SHORT)).await.unwrap();
+    log.append(append("a", 0, &["0"])).await.unwrap();
+    let read = || join_all((0..20).map(|_reader| log.read("a", 0, 9)));
+    assert!(read().await.iter().all(Result::is_ok), "on connections that stay open");
+    proxy.stand_still();
+    let began = Instant::now();
+    let results = read().await;
+    assert!(results.iter().all(|result| matches!(result, Err(Error::Unavailable(_)))), "{results:?}");
+    assert!(began.elapsed() < ENOUGH, "{:?}", began.elapsed());
 }

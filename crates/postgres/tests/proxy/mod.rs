@@ -43,6 +43,8 @@ struct State {
     seen: AtomicUsize,
     /// Whether nobody is let through.
     is_closed: AtomicBool,
+    /// Whether nothing comes through any more, and no connection ends.
+    is_still: AtomicBool,
     /// Says that what is held back may go.
     go: Semaphore,
     /// Says that what was held back has come to its end.
@@ -59,6 +61,7 @@ impl Proxy {
             cuts,
             seen: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
+            is_still: AtomicBool::new(false),
             go: Semaphore::new(0),
             gone: Semaphore::new(0),
         });
@@ -93,6 +96,11 @@ impl Proxy {
         self.state.gone.acquire().await.unwrap().forget();
     }
 
+    /// Holds everything back from now on, as a network does that loses packets.
+    pub(crate) fn stand_still(&self) {
+        self.state.is_still.store(true, Ordering::Relaxed);
+    }
+
     /// Lets everybody through again.
     pub(crate) fn open(&self) {
         self.state.is_closed.store(false, Ordering::Relaxed);
@@ -109,6 +117,7 @@ impl State {
         loop {
             tokio::select! {
                 read = client.read(&mut from_client) => {
+                    self.held_back().await;
                     let Ok(size @ 1..) = read else { return };
                     requests.0.extend_from_slice(&from_client[..size]);
                     while let Some(request) = requests.next() {
@@ -137,12 +146,20 @@ impl State {
                     }
                 }
                 read = server.read(&mut from_server) => {
+                    self.held_back().await;
                     let Ok(size @ 1..) = read else { return };
                     if swallows || client.write_all(&from_server[..size]).await.is_err() {
                         return;
                     }
                 }
             }
+        }
+    }
+
+    /// Returns at once; never, when nothing comes through.
+    async fn held_back(&self) {
+        if self.is_still.load(Ordering::Relaxed) {
+            std::future::pending().await
         }
     }
 
