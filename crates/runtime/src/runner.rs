@@ -62,6 +62,8 @@ pub(crate) struct Window {
     pub(crate) stalled: watch::Sender<Option<Error>>,
     /// Whether the run has no slot because only reviews are open.
     pub(crate) parked: Arc<AtomicBool>,
+    /// Whether its first append is under way: somebody waits to hear whether it is stored.
+    pub(crate) accepting: Arc<AtomicBool>,
     /// Whether the log has room.
     pub(crate) room: Room,
     /// The metrics.
@@ -159,7 +161,15 @@ impl Runner {
         // The inherited part of a fork has ended, and was reported, in another run.
         self.recorder.forget();
         self.batch.aloud.clear();
-        if self.seat.has_slot() { self.adopt().await } else { self.commit().await }
+        self.window.accepting.store(true, Ordering::Release);
+        let accepted = if self.seat.has_slot() { self.adopt().await } else { self.commit().await };
+        self.window.accepting.store(false, Ordering::Release);
+        accepted
+    }
+
+    /// Returns whether the run is still this runner's: its node was not evicted meanwhile.
+    pub(crate) fn is_owner(&self) -> bool {
+        self.tenure.is_current()
     }
 
     /// Becomes the owner and executes the open effects.

@@ -23,6 +23,11 @@ impl Tenure {
         Tenure { adoption, lease, term }
     }
 
+    /// Returns whether the node is in the same term still.
+    pub(crate) fn is_current(&self) -> bool {
+        self.lease.term() == self.term
+    }
+
     /// Returns the right that goes with everything the runner sends.
     pub(crate) fn right(&self) -> Right {
         let epoch = self.adoption.epoch;

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use consort_core::event::{AdoptReason, Adoption};
@@ -262,12 +263,14 @@ impl Engine {
         }
     }
 
-    /// Drops every runner of an earlier term, because the node was evicted and others have its runs.
+    /// Drops every runner of an earlier term, because the node was evicted and others have its runs. One whose first
+    /// append is under way stops when it is known whether that is stored, because its client waits to hear it.
     fn keep_term(&self, share: &mut Share) {
         let term = self.0.seams.cluster.lease().term();
         if term != share.term {
             share.term = term;
-            let lost: Vec<Live> = self.live().drain().map(|(_, live)| live).collect();
+            let is_lost = |live: &Live| !live.window.accepting.load(Ordering::Acquire);
+            let lost: Vec<Live> = self.live().extract_if(|_, live| is_lost(live)).map(|(_, live)| live).collect();
             tracing::error!(runs = lost.len(), "this node was taken for dead; others go on with its runs");
         }
     }

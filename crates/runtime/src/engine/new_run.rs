@@ -146,9 +146,10 @@ impl Engine {
         let adoption = Adoption { epoch, node, reason: Some(AdoptReason::Begun) };
         self.start(Placed { id, kind, seat, ring, seen_by, adoption }, |mut runner| async move {
             let accepted = runner.accept(&events, claims).await;
-            let began = accepted.is_ok();
+            // A node that was evicted meanwhile has stored it, and it goes on wherever it is found.
+            let goes_on = accepted.is_ok() && runner.is_owner();
             let _gone = stored.send(accepted);
-            if began { runner.work_in_turn().await } else { Ok(()) }
+            if goes_on { runner.work_in_turn().await } else { Ok(()) }
         });
         done.await.map_err(|_dropped| Error::NotOwned(id.to_string()))??;
         if is_in_line {
@@ -187,9 +188,11 @@ impl Engine {
         let suspects = self.0.suspects.get().cloned();
         let stalled = watch::Sender::new(None);
         let parked = Arc::default();
+        let accepting = Arc::default();
+        let end = Arc::default();
         let room = self.0.room.clone();
         let outbox = self.0.outbox.get().cloned();
-        let window = Window { ring, stalled, parked, room, meters, telemetry, outbox, suspects, end: Arc::default() };
+        let window = Window { ring, stalled, parked, accepting, room, meters, telemetry, outbox, suspects, end };
         let draining = self.0.draining.subscribe();
         let runner = Runner::new((id.clone(), seat, tenure), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());
