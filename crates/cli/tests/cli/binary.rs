@@ -7,8 +7,15 @@ use std::process::{Child, Command, Output, Stdio};
 /// The end of a command: its status, its standard output and its standard error.
 pub(crate) type Ended = (Option<i32>, String, String);
 
+/// The program under test.
+pub(crate) const CONSORT: &str = env!("CARGO_BIN_EXE_consort");
+
 fn consort(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_consort"));
+    program(CONSORT, folder, args)
+}
+
+fn program(program: &str, folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
     command.args(args).current_dir(folder).stdin(Stdio::null());
     command
 }
@@ -33,7 +40,12 @@ pub(crate) fn piped(folder: &Path, args: &[&str], input: &str) -> Ended {
 
 /// Starts it.
 pub(crate) fn start(folder: &Path, args: &[&str]) -> Child {
-    consort(folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    start_program(CONSORT, folder, args)
+}
+
+/// Starts another version of it.
+pub(crate) fn start_program(path: &str, folder: &Path, args: &[&str]) -> Child {
+    program(path, folder, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Does what Ctrl-C does.

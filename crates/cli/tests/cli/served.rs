@@ -1,13 +1,15 @@
 //! A server in a folder of its own, and commands that talk to it.
 
-use std::io::{BufRead, BufReader, sink};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::binary::{Ended, run, start};
+use crate::binary::{CONSORT, Ended, run, start, start_program};
 use crate::ports;
 
 /// A server that is killed when the test is over.
@@ -17,7 +19,11 @@ pub(crate) struct Served {
     /// Its address.
     pub(crate) url: String,
     process: Child,
+    log: ServerLog,
 }
+
+/// The lines that a server has logged, over all of its starts.
+type ServerLog = Arc<Mutex<Vec<u8>>>;
 
 impl Served {
     /// Starts one with this configuration; without any, with the demo.
@@ -31,15 +37,34 @@ impl Served {
 
     /// Starts one with the configuration and the data of a folder.
     pub(crate) fn start_in(folder: TempDir) -> Served {
+        Served::start_program(CONSORT, folder, ports::free())
+    }
+
+    /// Starts this version of the program at a port, with the configuration and the data of a folder.
+    pub(crate) fn start_program(program: &str, folder: TempDir, port: u16) -> Served {
+        let log = ServerLog::default();
         // Not any port: one that is its own while it is started again.
-        let (process, url) = listening(&folder, &ports::free().to_string());
-        Served { folder, url, process }
+        let (process, url) = listening(program, &folder, &port.to_string(), &log);
+        Served { folder, url, process, log }
     }
 
     /// Ends it as a power cut would.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+    }
+
+    /// Asks it to stop, and waits until it has; returns the time that it took.
+    pub(crate) fn stop(&mut self) -> Duration {
+        let asked = Instant::now();
+        self.signal(Signal::TERM);
+        self.process.wait().unwrap();
+        asked.elapsed()
+    }
+
+    /// Returns the lines that it has logged.
+    pub(crate) fn log(&self) -> String {
+        String::from_utf8_lossy(&self.log.lock().unwrap()).into_owned()
     }
 
     /// Stops it in the middle of whatever it does, until [`Served::wake_up`].
@@ -60,7 +85,7 @@ impl Served {
     /// Starts it again at the same address.
     pub(crate) fn restart(&mut self) {
         let port = self.url.rsplit(':').next().unwrap().to_owned();
-        (self.process, self.url) = listening(&self.folder, &port);
+        (self.process, self.url) = listening(CONSORT, &self.folder, &port, &self.log);
     }
 
     /// Runs a command that talks to it.
@@ -104,13 +129,23 @@ impl Drop for Served {
     }
 }
 
-fn listening(folder: &TempDir, port: &str) -> (Child, String) {
-    let mut process = start(folder.path(), &["serve", "--port", port]);
+fn listening(program: &str, folder: &TempDir, port: &str, kept: &ServerLog) -> (Child, String) {
+    let mut process = start_program(program, folder.path(), &["serve", "--port", port]);
     let mut line = String::new();
     BufReader::new(process.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let url = line.trim_end().strip_prefix("consort listening on ").unwrap_or_else(|| panic!("{line}")).to_owned();
     // A server whose log nobody reads would wait for a reader once the pipe is full.
     let mut log = process.stderr.take().unwrap();
-    std::thread::spawn(move || std::io::copy(&mut log, &mut sink()));
-    (process, url)
+    let keeping = kept.clone();
+    let mut piece = vec![0; 16 * 1024];
+    let reading = std::thread::spawn(move || {
+        while let Ok(size @ 1..) = log.read(&mut piece) {
+            keeping.lock().unwrap().extend_from_slice(&piece[..size]);
+        }
+    });
+    let Some(url) = line.trim_end().strip_prefix("consort listening on ") else {
+        process.wait().unwrap();
+        reading.join().unwrap();
+        panic!("it does not listen: {line}{}", String::from_utf8_lossy(&kept.lock().unwrap()));
+    };
+    (process, url.to_owned())
 }

@@ -56,13 +56,6 @@ impl Outside {
         self.counts.lock().unwrap()
     }
 
-    /// Returns when the model was asked so often and once more.
-    pub(crate) async fn until_asked(&self, times: usize) {
-        while self.counts().tasks.len() <= times {
-            tokio::time::sleep(LOOK_AGAIN).await;
-        }
-    }
-
     /// Checks that every call that may happen once did, and that none came from an owner that was replaced; returns the
     /// newest epoch of each run. Not that one at a time had the lock: a node that is killed or stands still leaves its
     /// call with this side, which may still be at it when the next one has the lock.

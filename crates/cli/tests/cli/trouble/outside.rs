@@ -135,7 +135,7 @@ impl Outside {
     }
 }
 
-/// Returns the word behind another one in brackets: `[talk WORD]`.
+/// Returns the word behind another one in brackets: `[talk WORD]` names a conversation, `[pause MS]` the time of an answer.
 fn tagged(text: &str, tag: &str) -> Option<String> {
     let (_, rest) = text.split_once(&format!("[{tag} "))?;
     Some(rest.split_once(']')?.0.to_owned())
@@ -155,7 +155,8 @@ async fn model(State(outside): State<Outside>, Json(asked): Json<Value>) -> impl
     }
     let talk = tagged(&about, "talk").map(|talk| inner.talks.lock().unwrap().entry(talk).or_default().begin());
     outside.answers.subscribe().wait_for(|answers| *answers).await.unwrap();
-    tokio::time::sleep(inner.pause).await;
+    let pause = tagged(&about, "pause").map_or(inner.pause, |text| Duration::from_millis(text.parse().unwrap()));
+    tokio::time::sleep(pause).await;
     drop(talk);
     let is_called = messages[place..].iter().any(|message| message["role"] == "tool");
     let calls = about.contains("door") && !is_called;

@@ -6,6 +6,8 @@ use consort_test_postgres::Database;
 use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 
+use crate::binary::CONSORT;
+use crate::ports;
 use crate::served::Served;
 use crate::store::client;
 
@@ -13,6 +15,11 @@ use crate::store::client;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The pause between two looks at a condition.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// The names of the servers.
+pub(super) const NAMES: [&str; 3] = ["first", "second", "third"];
+/// The time after which a server that is not heard of counts as gone. A busy machine is not to be taken for a dead one.
+pub(super) const LEASE: Duration = Duration::from_secs(3);
 
 /// The servers.
 pub(super) struct Trio {
@@ -23,16 +30,48 @@ pub(super) struct Trio {
 impl Trio {
     /// Starts them with the same settings, and returns when each has heard of the others.
     pub(super) async fn start(database: &Database, settings: &str) -> Trio {
-        let url = database.url();
-        let start = |name: &str| {
-            let cluster = format!("[cluster]\nurl = '{url}'\nsecret = 'not told'\nlease = '3s'\nname = '{name}'\n");
-            Served::start(Some(&format!("{settings}{cluster}")))
+        Trio::start_as(CONSORT, |_place, _port| format!("{settings}{}", cluster(database.url()))).await
+    }
+
+    /// Starts this version of them, each with the settings for its place and port; those of the cluster come last, and
+    /// get its name.
+    pub(super) async fn start_as(program: &str, mut settings: impl FnMut(usize, u16) -> String) -> Trio {
+        let start = |place: usize| {
+            let folder = tempfile::tempdir().unwrap();
+            let port = ports::free();
+            let config = format!("{}name = '{}'\n", settings(place, port), NAMES[place]);
+            std::fs::write(folder.path().join("consort.toml"), config).unwrap();
+            Served::start_program(program, folder, port)
         };
-        let trio = Trio { servers: ["first", "second", "third"].map(start), client: client() };
-        for place in 0..3 {
-            trio.until(place, "/api/status", |status| status["links"] == "all").await;
-        }
+        let trio = Trio { servers: [0, 1, 2].map(start), client: client() };
+        trio.all_linked().await;
         trio
+    }
+
+    /// Returns when each server has heard of the others.
+    pub(super) async fn all_linked(&self) {
+        for place in 0..3 {
+            let has_all = |cluster: &Value| cluster["nodes"].as_array().is_some_and(|nodes| nodes.len() == 3);
+            self.until(place, "/api/cluster", has_all).await;
+            self.until(place, "/api/status", |status| status["links"] == "all").await;
+        }
+    }
+
+    /// Returns one of them.
+    pub(super) fn server(&mut self, place: usize) -> &mut Served {
+        &mut self.servers[place % 3]
+    }
+
+    /// Returns the addresses of all, which stay the same.
+    pub(super) fn addresses(&self) -> [String; 3] {
+        self.servers.each_ref().map(|server| server.url.clone())
+    }
+
+    /// Returns the lines that they have logged and that tell of something wrong.
+    pub(super) fn complaints(&self) -> Vec<String> {
+        let logs = self.servers.iter().map(Served::log);
+        let is_wrong = |line: &&str| ["\"ERROR\"", "damaged", "cannot be read"].iter().any(|word| line.contains(word));
+        logs.flat_map(|log| log.lines().filter(is_wrong).map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
     /// Kills one of them and starts it again.
@@ -90,6 +129,11 @@ impl Trio {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
+}
+
+/// Returns the settings of a cluster with this database.
+pub(super) fn cluster(url: &str) -> String {
+    format!("[cluster]\nurl = '{url}'\nsecret = 'not told'\nlease = '{}s'\n", LEASE.as_secs())
 }
 
 async fn answer(request: RequestBuilder) -> (u16, Value) {
