@@ -87,6 +87,10 @@ impl Clients {
         self.client.post(self.address(place, path)).json(body)
     }
 
+    pub(super) fn delete(&self, place: usize, path: &str) -> RequestBuilder {
+        self.client.delete(self.address(place, path))
+    }
+
     /// Sends a request; notes an answer that it should not get, and returns nothing then.
     pub(super) async fn send(&self, place: usize, request: RequestBuilder) -> Option<Response> {
         let failed = match request.send().await {
