@@ -59,7 +59,7 @@ describe('a file', () => {
     await composer().fill('[say Two files.] What is in them?');
     expect(await barriers(page)).toEqual([]);
     await composer().press('Enter');
-    const talk = page.getByRole('log', { name: 'Conversation' });
+    const talk = page.getByRole('log', { name: 'Chat' });
     await talk.getByText('Two files.', { exact: true }).waitFor();
     await expect.poll(() => page.getByRole('button', { name: /^Remove / }).count()).toBe(0);
     const names = (): Promise<string[]> =>
@@ -77,7 +77,7 @@ describe('a file', () => {
   });
 
   it('is shown in another tab as soon as its message is sent', async () => {
-    const talk = page.getByRole('log', { name: 'Conversation' });
+    const talk = page.getByRole('log', { name: 'Chat' });
     await composer().fill('[say Hello.] Hi');
     await composer().press('Enter');
     await talk.getByText('Hello.', { exact: true }).waitFor();
@@ -93,7 +93,7 @@ describe('a file', () => {
   });
 
   it('that is still on its way holds its message back until it is there', async () => {
-    const talk = page.getByRole('log', { name: 'Conversation' });
+    const talk = page.getByRole('log', { name: 'Chat' });
     const held = await hold('**/api/attachments');
     await paste('slow.txt', 'At last', 'text/plain');
     await chips().getByRole('img', { name: 'Uploading' }).waitFor();
@@ -122,7 +122,7 @@ describe('a file', () => {
       .waitFor();
     await composer().fill('[say Gone.] Never mind');
     await composer().press('Enter');
-    await page.getByRole('log', { name: 'Conversation' }).getByText('Gone.', { exact: true }).waitFor();
+    await page.getByRole('log', { name: 'Chat' }).getByText('Gone.', { exact: true }).waitFor();
   });
 
   it('is kept with the words of a message that was refused, and of one that was left', async () => {
@@ -138,6 +138,6 @@ describe('a file', () => {
     await page.goBack();
     await expect.poll(() => chips().locator('li').count()).toBe(1);
     await composer().press('Enter');
-    await page.getByRole('log', { name: 'Conversation' }).getByText('Here.', { exact: true }).waitFor();
+    await page.getByRole('log', { name: 'Chat' }).getByText('Here.', { exact: true }).waitFor();
   });
 });

@@ -31,7 +31,7 @@ async function say(text: string): Promise<void> {
 const talk = (): ReturnType<Page['locator']> => page.getByRole('log');
 const cost = (): ReturnType<Page['locator']> => talk().locator('footer').last();
 
-describe('a conversation', () => {
+describe('a chat', () => {
   it('streams, and nests the calls of parallel subtasks, the same after a reload', async () => {
     await say('Compare the hives');
     await talk()
@@ -71,7 +71,7 @@ describe('a conversation', () => {
   it('is renamed, and deleted only after a question', async () => {
     await say('[say Hello.] Greet me with many more words than there is room for in the list');
     await talk().getByText('Hello.', { exact: true }).waitFor();
-    const threads = page.getByRole('region', { name: 'Threads' });
+    const threads = page.getByRole('region', { name: 'Chats' });
     const more = threads.getByRole('button', { name: /More about .*Greet me/ });
     const [button, list] = [await more.boundingBox(), await threads.boundingBox()];
     expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThan((list?.x ?? 0) + (list?.width ?? 0));
@@ -204,7 +204,7 @@ describe('a message that is not taken', () => {
     await expect.poll(() => refusal().count()).toBe(0);
     await opened.context.setOffline(true);
     await isReturned('[say Still here.] And now?', /cannot be reached/);
-    await page.getByRole('link', { name: 'New conversation' }).click();
+    await page.getByRole('link', { name: 'New chat' }).click();
     await page.getByRole('heading', { name: 'What would you like to do?' }).waitFor();
     expect(await composer().inputValue()).toBe('');
     await opened.context.setOffline(false);
@@ -329,7 +329,7 @@ describe('a turn that is over', () => {
     await talk().getByRole('button', { name: 'Edit the message and send it again' }).last().click();
     const message = page.getByRole('textbox', { name: 'Message' });
     await expect.poll(() => message.inputValue()).toBe('[say Bees make wax.] Tell me');
-    await page.getByText('It goes into a branch; this conversation stays as it is.').waitFor();
+    await page.getByText('It goes into a branch; this chat stays as it is.').waitFor();
     await enter(message, '[say Bees make honey.] Tell me');
     await page.waitForURL((url) => url.pathname !== first);
     const isBranch = async (): Promise<void> => {
@@ -340,7 +340,7 @@ describe('a turn that is over', () => {
     expect(await barriers(page)).toEqual([]);
     await page.reload();
     await isBranch();
-    await page.getByRole('link', { name: 'Branched off from another conversation' }).click();
+    await page.getByRole('link', { name: 'Branched off from another chat' }).click();
     await page.waitForURL(server.url + first);
     await expect.poll(() => talk().getByText('Bees make wax.', { exact: true }).count()).toBe(2);
     await expect.poll(() => talk().getByText('Bees make honey.', { exact: true }).count()).toBe(0);

@@ -89,7 +89,7 @@ memory = ["hives", "${WORD}"]
       at(full, 'long-files', '/files', 'weights.txt'),
       at(full, 'long-tools', '/tools', 'order_honey'),
       at(full, 'no-such-run', `${nowhere}/graph`, 'There is no such run'),
-      at(full, 'no-such-thread', '/chat/thread-00000000000000000000000000000000', 'conversation'),
+      at(full, 'no-such-thread', '/chat/thread-00000000000000000000000000000000', 'no such chat'),
       at(full, 'no-such-workflow', '/workflows/workflow-00000000000000000000000000000000', 'workflow'),
       at(full, 'no-such-review', '/reviews/run-0-review-0', 'review'),
       at(empty, 'empty-overview', '/', 'Overview'),

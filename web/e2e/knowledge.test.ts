@@ -1,4 +1,4 @@
-// Documents, what is remembered, files, and conversations that are pinned.
+// Documents, what is remembered, files, and chats that are pinned.
 
 import { describe, expect, it } from 'vitest';
 import { barriers } from './axe';
@@ -103,12 +103,12 @@ describe('what agents know', () => {
   });
 });
 
-describe('a conversation', () => {
+describe('a chat', () => {
   it('is pinned above newer ones, over a reload', async () => {
     for (const title of ['Honey', 'Wax', 'Pollen']) await server.call('POST', '/api/threads', { title });
     await page.goto(`${server.url}/chat`);
     const titles = (): Promise<string[]> =>
-      page.getByRole('region', { name: 'Threads' }).locator('li a').allInnerTexts();
+      page.getByRole('region', { name: 'Chats' }).locator('li a').allInnerTexts();
     await expect.poll(titles).toEqual(['Pollen', 'Wax', 'Honey']);
     await page.getByRole('button', { name: 'More about Honey' }).click();
     await page.getByRole('menuitem', { name: 'Pin' }).click();

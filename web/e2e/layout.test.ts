@@ -113,11 +113,11 @@ it('a review that is opened on the page of its run has the focus on its name, an
   await context.close();
 });
 
-it('a conversation that does not exist says so, with the way to the others', async () => {
+it('a chat that does not exist says so, with the way to the others', async () => {
   const { page, context } = await open(browser);
   await page.goto(`${server.url}/chat/thread-00000000000000000000000000000000`);
-  await page.getByText('There is no such conversation').waitFor();
-  await page.getByRole('link', { name: 'All conversations' }).click();
+  await page.getByText('There is no such chat').waitFor();
+  await page.getByRole('link', { name: 'All chats' }).click();
   await expect.poll(() => new URL(page.url()).pathname).toBe('/chat');
   await context.close();
 });

@@ -31,7 +31,7 @@ const NAME: &str = "consort";
 
 const EXAMPLES: &str = "Examples:
   consort run --input topic=bees     the built-in demo, offline, nothing kept
-  consort chat                       a conversation, with the demo or with your models
+  consort chat                       a chat, with the demo or with your models
   consort init && consort check      an ensemble of your own
   consort serve                      then, in another terminal: consort runs list
 
@@ -97,7 +97,7 @@ enum Command {
     Schedules(commands::schedules::Args),
     /// See the messages that were sent to other programs, and send them again
     Webhooks(commands::webhooks::Args),
-    /// See the conversations of a server, or erase one
+    /// See the chats of a server, or erase one
     Threads(commands::threads::Args),
     /// See the saved workflows of a server, or run one
     Workflows(commands::workflows::Args),

@@ -60,7 +60,7 @@ export default function Palette({ close }: { close: () => void }) {
         aria-expanded
         aria-controls="palette"
         aria-activedescendant={shown.length > 0 ? `palette-${chosen}` : undefined}
-        placeholder={t('A page, a run, a conversation, an action')}
+        placeholder={t('A page, a run, a chat, an action')}
         value={typed}
         onChange={(event) => {
           setTyped(event.currentTarget.value);
@@ -141,7 +141,7 @@ function useActions(): Entry[] {
   return [
     ...RAIL.map(({ to, name }): Entry => ({ id: to, group: 'Go to', title: name, act: to })),
     { id: 'run', group: 'Actions', title: t('Start a run'), act: '/runs/new' },
-    { id: 'chat', group: 'Actions', title: t('Begin a conversation'), act: '/chat/new' },
+    { id: 'chat', group: 'Actions', title: t('Begin a chat'), act: '/chat/new' },
     { id: 'workflow', group: 'Actions', title: t('Draw a workflow'), act: '/workflows/new' },
     { id: 'compare', group: 'Actions', title: t('Compare two runs'), act: '/compare' },
     {

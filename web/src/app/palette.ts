@@ -8,7 +8,7 @@ import { t } from '../words/t';
 export interface Entry {
   id: string;
   /** The group it is listed under. */
-  group: 'Go to' | 'Actions' | 'Runs' | 'Conversations' | 'Workflows' | 'Found';
+  group: 'Go to' | 'Actions' | 'Runs' | 'Chats' | 'Workflows' | 'Found';
   title: string;
   /** A few words beside the title. */
   note?: string;
@@ -49,7 +49,7 @@ export function matching(entries: readonly Entry[], typed: string): Entry[] {
     .toSorted((one, other) => ORDER.indexOf(one.group) - ORDER.indexOf(other.group));
 }
 
-const ORDER: Entry['group'][] = ['Go to', 'Actions', 'Runs', 'Conversations', 'Workflows', 'Found'];
+const ORDER: Entry['group'][] = ['Go to', 'Actions', 'Runs', 'Chats', 'Workflows', 'Found'];
 
 export const runEntry = (run: RunRow): Entry => ({
   id: run.runId,
@@ -61,7 +61,7 @@ export const runEntry = (run: RunRow): Entry => ({
 
 export const threadEntry = ({ id, title }: Thread): Entry => ({
   id,
-  group: 'Conversations',
+  group: 'Chats',
   title: title || t('Untitled'),
   act: `/chat/${id}`,
 });

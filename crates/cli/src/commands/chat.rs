@@ -24,7 +24,7 @@ use crate::terminal::Terminal;
 use crate::workers;
 
 const EXAMPLES: &str = "Examples:
-  consort chat                          a conversation; /help says what can be typed
+  consort chat                          a chat; /help says what can be typed
   consort chat \"What is 42 * 17?\"       one turn; the answer goes to stdout
   consort chat \"Sum up @plan.pdf\"       with a file: a picture, a PDF, a DOCX file or a text
   git diff | consort chat > review.md   the same with what is piped in
@@ -34,7 +34,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The message; without it, the text that is piped in, else a conversation
+    /// The message; without it, the text that is piped in, else a chat
     message: Option<String>,
     /// The configuration; default: ./consort.toml, else the built-in demo
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
@@ -42,10 +42,10 @@ pub(crate) struct Args {
     /// Talk to the server at this address; $CONSORT_URL is not used here
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The server's API key, where one has the conversation; default: $CONSORT_API_KEY
+    /// The server's API key, where one has the chat; default: $CONSORT_API_KEY
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// The conversation to go on with; default: a new one
+    /// The chat to go on with; default: a new one
     #[arg(long, value_name = "ID")]
     thread: Option<String>,
     /// The model to ask, by its alias
@@ -127,7 +127,7 @@ fn host(args: &Args, env: &Env<'_>) -> Result<Host, String> {
     }
     let config = Config::find(args.config.as_deref(), env).map_err(|mistakes| mistakes.to_string())?;
     match beside::server(&config.store) {
-        Some(url) => Ok(Host::Beside(client(&url)?, beside::told(&config.store, &url, "the conversation"))),
+        Some(url) => Ok(Host::Beside(client(&url)?, beside::told(&config.store, &url, "the chat"))),
         None if args.key.is_some() => Err(beside::needless_key(&config.store)),
         None => Ok(Host::Here(Box::new(config))),
     }

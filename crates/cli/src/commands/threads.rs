@@ -19,18 +19,18 @@ pub(crate) type Args = Group<Command>;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List conversations, the most recently used first
+    /// List chats, the most recently used first
     List {
-        /// Only conversations with these words in their title or messages
+        /// Only chats with these words in their title or messages
         #[arg(long, value_name = "WORDS")]
         search: Option<String>,
     },
-    /// Show a conversation: everything that was said
+    /// Show a chat: everything that was said
     Show {
         /// The thread: its id, the beginning of it, or latest
         thread: String,
     },
-    /// Erase a conversation
+    /// Erase a chat
     Rm {
         /// The thread: its id, the beginning of it, or latest
         thread: String,

@@ -48,7 +48,7 @@ const PROMPT: &str = "› ";
 const STAYS: &str = "Ctrl-C again leaves, as Ctrl-D on an empty line does; Esc clears what was typed";
 
 /// The text for a conversation without grants.
-const NO_GRANTS: &str = "nothing was allowed for this conversation";
+const NO_GRANTS: &str = "nothing was allowed in this chat";
 
 const UNSTORED: &str = "the turn stopped, because it could not be stored";
 
@@ -284,7 +284,7 @@ impl<'a> Talk<'a> {
             Command::Help => Ok(slash::HELP.to_owned()),
             Command::New => {
                 self.topic.thread = None;
-                Ok("a new conversation".to_owned())
+                Ok("a new chat".to_owned())
             }
             Command::Threads => Ok(threads(&self.place.threads().await?, self.thread(), self.screen.columns())),
             Command::Thread(id) => {
@@ -312,7 +312,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Lists what was allowed for this conversation.
+    /// Lists what was allowed in this chat.
     async fn grants(&self) -> anyhow::Result<String> {
         let Some(thread) = self.thread() else { return Ok(NO_GRANTS.to_owned()) };
         let answer = self.place.grants(thread).await?;

@@ -5,22 +5,21 @@ use consort_core::chat::Mode;
 /// The text of `/help`.
 pub(super) const HELP: &str = "\
 /continue       goes on with an answer that was cut
-/new            a new conversation (also /clear)
-/threads [ID]   your conversations; with an ID, go on with that one
+/new            a new chat (also /clear)
+/threads [ID]   your chats; with an ID, go on with that one
 /model [NAME]   the models; with a name, ask that one from now on
 /mode [MODE]    what needs no permission: plan, default or auto
-/memory [WORD]  whether you are remembered across conversations: on or off
+/memory [WORD]  whether you are remembered across chats: on or off
 /tools          the tools there are
-/grants         what you allowed for this conversation
+/grants         what you allowed in this chat
 /revoke ID      take that back
 /cost           what the last turn and this session used
 /exit           leave (also Ctrl-D)
 @FILE           in a message: attaches a picture, a PDF or a text
-Esc or Ctrl-C stops a running turn; at the prompt Esc clears what was typed, and
-Ctrl-C twice leaves. What is pasted is one message, with all its lines; Alt-Enter,
-or a \\ at the end of a line, goes on in the next. Tab completes commands, models,
-IDs and files; the arrows bring back earlier messages, also of other sessions, and
-Ctrl-R finds one that contains what was typed.";
+Esc or Ctrl-C stops a running turn; at the prompt Esc clears what was typed, and Ctrl-C twice leaves. What is pasted \
+is one message, with all its lines; Alt-Enter, or a \\ at the end of a line, goes on in the next. Tab completes \
+commands, models, IDs and files; the arrows bring back earlier messages, also of other sessions, and Ctrl-R finds \
+one that contains what was typed.";
 
 /// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]

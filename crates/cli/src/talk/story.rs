@@ -138,7 +138,7 @@ impl Story {
             ChatFrame::Error { code, message, .. } => vec![note(Tone::Bad, &format!("error: {message} ({code})"))],
             ChatFrame::TurnStopped {} => vec![note(Tone::Odd, "stopped")],
             ChatFrame::GrantWithdrawn { by, .. } => {
-                vec![note(Tone::Faint, &format!("{by} revoked what was allowed in this conversation"))]
+                vec![note(Tone::Faint, &format!("{by} revoked what was allowed in this chat"))]
             }
             ChatFrame::PermissionModeChanged { permission_mode, .. } => {
                 self.mode = Some(*permission_mode);

@@ -45,7 +45,7 @@ fn thread(words: &str) -> &str {
 fn a_conversation_beside_a_server_goes_on_in_the_folder_when_the_server_was_killed() {
     let mut server = Served::start(Some(DEMO));
     let (status, _, words) = run(server.folder.path(), &["chat", "My name is Ada"]);
-    assert!(status == Some(0) && words.starts_with(&told(&server, "the conversation")), "{words}");
+    assert!(status == Some(0) && words.starts_with(&told(&server, "the chat")), "{words}");
     let thread = thread(&words).to_owned();
     let asked = ["chat", "--thread", &thread, "What did I say?"];
     server.kill();
@@ -54,7 +54,7 @@ fn a_conversation_beside_a_server_goes_on_in_the_folder_when_the_server_was_kill
     assert!(answer.starts_with("You said:\n\n- My name is Ada\n"), "{answer}");
     server.restart();
     let (status, answer, words) = run(server.folder.path(), &asked);
-    assert!(status == Some(0) && words.starts_with(&told(&server, "the conversation")), "{words}");
+    assert!(status == Some(0) && words.starts_with(&told(&server, "the chat")), "{words}");
     assert!(answer.contains("- What did I say?\n"), "{answer}");
 }
 

@@ -339,7 +339,7 @@ fn a_person_is_asked_with_the_exact_arguments_and_what_they_say_holds() {
     terminal.press(&format!("/revoke {grant}\n"));
     terminal.until("it is asked about again\r\n");
     terminal.press("/grants\n");
-    terminal.until("nothing was allowed for this conversation\r\n");
+    terminal.until("nothing was allowed in this chat\r\n");
     terminal.press("Use pay_bill with \"ink\"\n");
     let asked = terminal.until("[d]eny: ");
     assert!(asked.contains("for this chat: pay_bill to 127.0.0.1"), "{asked}");
@@ -352,7 +352,7 @@ fn a_person_is_asked_with_the_exact_arguments_and_what_they_say_holds() {
     terminal.press("/mode yolo\n");
     terminal.until("there is no mode `yolo`: plan, default or auto");
     terminal.press("/new\n");
-    terminal.until("a new conversation");
+    terminal.until("a new chat");
     terminal.press("What did I say?\n");
     terminal.until("Nothing yet");
     terminal.press("\u{4}");

@@ -53,7 +53,7 @@ export function BranchLine({ branching: { isOn, stop } }: { branching: Branching
   return isOn ? (
     <p className={css.branching} role="status">
       <IconGitBranch size={15} aria-hidden />
-      {t('It goes into a branch; this conversation stays as it is.')}
+      {t('It goes into a branch; this chat stays as it is.')}
       <Button size="compact-xs" variant="subtle" onClick={stop}>
         {t('Send it here instead')}
       </Button>
@@ -66,7 +66,7 @@ export function BranchedOff({ from }: { from: Thread['branchOf'] }) {
   return from ? (
     <Link className={css.branched} to={`/chat/${from.threadId}`}>
       <IconGitBranch size={15} aria-hidden />
-      {t('Branched off from another conversation')}
+      {t('Branched off from another chat')}
     </Link>
   ) : null;
 }

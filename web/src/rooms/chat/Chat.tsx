@@ -21,7 +21,7 @@ import { Said } from '../../words/Said';
 
 const ACTIVE_MS = 3_000;
 
-/** Conversations: the list of them, and one. */
+/** Chats: the list of them, and one. */
 export default function Chat() {
   const { threadId } = useParams();
   useTitle(t('Chat'));
@@ -46,23 +46,23 @@ function Threads({ chosen }: { chosen: string | undefined }) {
     refetchInterval: ACTIVE_MS,
   });
   return (
-    <section className={css.threads} aria-label={t('Threads')}>
+    <section className={css.threads} aria-label={t('Chats')}>
       <header>
         <h1>{t('Chat')}</h1>
         <Memory />
-        <ActionIcon component={Link} to="/chat/new" variant="default" size={30} aria-label={t('New conversation')}>
+        <ActionIcon component={Link} to="/chat/new" variant="default" size={30} aria-label={t('New chat')}>
           <IconPencilPlus size={17} />
         </ActionIcon>
       </header>
       <TextInput
         className={css.search}
         size="xs"
-        aria-label={t('Search conversations')}
+        aria-label={t('Search chats')}
         placeholder={t('Search')}
         value={wanted}
         onChange={(event) => setWanted(event.currentTarget.value)}
       />
-      {error ? <ProblemNote what={t('The conversations could not be listed')} error={error} /> : null}
+      {error ? <ProblemNote what={t('The chats could not be listed')} error={error} /> : null}
       <div className={css.lists}>
         {shelved(data?.threads ?? [], places).map(({ folder, threads }) => {
           const list = (
@@ -88,10 +88,10 @@ function Threads({ chosen }: { chosen: string | undefined }) {
       {data?.threads.length === 0 ? (
         <p className={css.none}>
           {query ? (
-            t('No conversation was found with these words.')
+            t('No chat was found with these words.')
           ) : (
             <>
-              <Said of="No conversations yet. {link}" link={<Link to="/chat/new">{t('Begin one')}</Link>} />
+              <Said of="No chats yet. {link}" link={<Link to="/chat/new">{t('Begin one')}</Link>} />
             </>
           )}
         </p>
@@ -133,7 +133,7 @@ function Entry({ thread, isChosen, places }: EntryProps) {
             color="gray"
             size={24}
             mr={4}
-            aria-label={t('More about {title}', { title: thread.title || t('this conversation') })}
+            aria-label={t('More about {title}', { title: thread.title || t('this chat') })}
           >
             <IconDots size={14} />
           </ActionIcon>
@@ -150,7 +150,7 @@ function Entry({ thread, isChosen, places }: EntryProps) {
       <Rename thread={thread} opened={dialog === 'rename'} close={shut} />
       {dialog === 'move' ? <FolderDialog thread={thread} places={places} close={shut} /> : null}
       <ConfirmDelete
-        what={thread.title || t('this conversation')}
+        what={thread.title || t('this chat')}
         means={t('Everything that was said in it is erased.')}
         opened={dialog === 'delete'}
         close={shut}
@@ -168,7 +168,7 @@ function Rename({ thread, opened, close }: { thread: Thread; opened: boolean; cl
     if (title.trim()) rename.mutate();
   };
   return (
-    <Modal opened={opened} onClose={close} title={t('Rename the conversation')}>
+    <Modal opened={opened} onClose={close} title={t('Rename the chat')}>
       <form onSubmit={submit}>
         <Stack>
           <TextInput

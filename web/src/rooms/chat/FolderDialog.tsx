@@ -10,7 +10,7 @@ interface FolderDialogProps {
   close: () => void;
 }
 
-/** The folder of a conversation: one there is, or a new one. */
+/** The folder of a chat: one there is, or a new one. */
 export function FolderDialog({ thread, places, close }: FolderDialogProps) {
   const [folder, setFolder] = useState(places.folders[thread.id] ?? '');
   const move = (to: string): void => {

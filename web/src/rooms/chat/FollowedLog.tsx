@@ -12,7 +12,7 @@ interface FollowedLogProps {
   children: ReactNode;
 }
 
-/** A conversation that stays at its last word, with a way back there for a reader who scrolled up. */
+/** A chat that stays at its last word, with a way back there for a reader who scrolled up. */
 export function FollowedLog({ following, look, children }: FollowedLogProps) {
   const { box, inner, scrolled, isFollowing, follow } = following;
   return (
@@ -22,7 +22,7 @@ export function FollowedLog({ following, look, children }: FollowedLogProps) {
       onScroll={scrolled}
       tabIndex={0}
       role="log"
-      aria-label={t('Conversation')}
+      aria-label={t('Chat')}
       aria-live="off"
     >
       <div className={look.inner} ref={inner}>

@@ -62,9 +62,7 @@ function Facts() {
     <div className={css.memory}>
       <Switch
         label={t('Remember facts about me')}
-        description={t(
-          'After each turn, facts about you are noted, and the model is told of them in later conversations.',
-        )}
+        description={t('After each turn, facts about you are noted, and the model is told of them in later chats.')}
         checked={remembers}
         onChange={(event) => setRemembers(event.currentTarget.checked)}
       />

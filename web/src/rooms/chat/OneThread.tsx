@@ -107,7 +107,7 @@ export function OneThread({ id }: { id: string }) {
     <DropArea className={css.thread} says={t('Attach to the message')} take={take}>
       <Link className={css.back} to="/chat">
         <IconChevronLeft size={15} aria-hidden />
-        {t('All conversations')}
+        {t('All chats')}
       </Link>
       <Grants thread={id} />
       <FollowedLog following={following} look={{ box: css.talk, inner: css.inner }}>
@@ -139,17 +139,17 @@ export function OneThread({ id }: { id: string }) {
 
 /** Why a thread cannot be shown. */
 function Refused({ problem, id }: { problem: Error; id: string }) {
-  const all = <Link to="/chat">{t('All conversations')}</Link>;
+  const all = <Link to="/chat">{t('All chats')}</Link>;
   if (!(problem instanceof Problem) || problem.code !== 'THREAD_NOT_FOUND') {
     return (
       <>
-        <ProblemNote what={t('The conversation could not be opened')} error={problem} />
+        <ProblemNote what={t('The chat could not be opened')} error={problem} />
         {all}
       </>
     );
   }
   return (
-    <Empty icon={IconMessageCircle} title={t('There is no such conversation')}>
+    <Empty icon={IconMessageCircle} title={t('There is no such chat')}>
       <p>
         <Said of="{code} does not exist, or has been deleted. {link}" code={<code>{id}</code>} link={all} />
       </p>

@@ -4,7 +4,7 @@ import { moved, shelved } from './places';
 
 const thread = (id: string): Thread => ({ id, title: id }) as Thread;
 
-it('conversations are shelved by folder, the pinned ones first in each', () => {
+it('chats are shelved by folder, the pinned ones first in each', () => {
   const threads = ['a', 'b', 'c', 'd', 'e'].map(thread);
   const folders = moved(moved(moved({}, 'b', 'Work'), 'd', ' Work '), 'e', 'Bees');
   const shown = shelved(threads, { pinned: ['c', 'd'], folders });

@@ -1,19 +1,19 @@
-// Where a person keeps conversations, in this browser: pinned, and in folders.
+// Where a person keeps chats, in this browser: pinned, and in folders.
 
 import { useLocalStorage } from '@mantine/hooks';
 import type { Thread } from '../../api/types';
 import { grouped } from '../../ui/grouped';
 import { locale } from '../../words/t';
 
-/** Conversations whose folder is kept; the ones moved longest ago go first. */
+/** Chats whose folder is kept; the ones moved longest ago go first. */
 const KEPT_MAX = 2_000;
 
 export interface Places {
   pinned: readonly string[];
-  /** The names of folders, by the ids of the conversations in them. */
+  /** The names of folders, by the ids of the chats in them. */
   folders: Readonly<Record<string, string>>;
   pin: (id: string, isPinned: boolean) => void;
-  /** Puts a conversation into a folder; an empty name takes it out of the one it is in. */
+  /** Puts a chat into a folder; an empty name takes it out of the one it is in. */
   move: (id: string, folder: string) => void;
 }
 
@@ -40,12 +40,12 @@ export function moved(folders: Readonly<Record<string, string>>, id: string, fol
 }
 
 export interface Shelved {
-  /** The name of the folder; empty for the conversations in none. */
+  /** The name of the folder; empty for the chats in none. */
   folder: string;
   threads: Thread[];
 }
 
-/** The conversations in no folder first, then those of each folder by its name; the pinned ones first in each. */
+/** The chats in no folder first, then those of each folder by its name; the pinned ones first in each. */
 export function shelved(
   threads: readonly Thread[],
   { pinned, folders }: Pick<Places, 'pinned' | 'folders'>,

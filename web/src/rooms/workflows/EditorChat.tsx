@@ -55,12 +55,12 @@ export function EditorChat() {
       {threadId === undefined ? null : (
         <div className={css.again}>
           <Button size="compact-xs" variant="default" leftSection={<IconPencilPlus size={13} />} onClick={forgetThread}>
-            {t('New conversation')}
+            {t('New chat')}
           </Button>
         </div>
       )}
       <FollowedLog following={following} look={{ box: css.talk, inner: css.turns }}>
-        {problem ? <ProblemNote what={t('The conversation could not be opened')} error={problem} /> : null}
+        {problem ? <ProblemNote what={t('The chat could not be opened')} error={problem} /> : null}
         {turns.length === 0 && queued.length === 0 && !problem ? (
           <div className={css.invite}>
             <h3>{t('Describe what you want')}</h3>

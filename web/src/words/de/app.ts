@@ -2,9 +2,9 @@
 
 export const APP = {
   ', and it may see the runs of everybody': ', und er darf die Läufe von allen sehen',
-  'A page, a run, a conversation, an action': 'Eine Seite, ein Lauf, ein Gespräch, eine Aktion',
+  'A page, a run, a chat, an action': 'Eine Seite, ein Lauf, ein Chat, eine Aktion',
   'API key': 'API-Schlüssel',
-  'Begin a conversation': 'Ein Gespräch beginnen',
+  'Begin a chat': 'Einen Chat beginnen',
   'Calling tools': 'Werkzeuge aufzurufen',
   Close: 'Schließen',
   Connected: 'Verbunden',

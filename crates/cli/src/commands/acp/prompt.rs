@@ -25,7 +25,7 @@ use crate::talk::story::{End, Shown, Story};
 /// The ids of what an editor's user may choose, with the answer of each.
 const CHOICES: [(&str, &str, &str, Answer); 3] = [
     ("allow", "Allow", "allow_once", Answer::Allow),
-    ("allow_for_chat", "Allow for this conversation", "allow_always", Answer::AllowForChat),
+    ("allow_for_chat", "Allow in this chat", "allow_always", Answer::AllowForChat),
     ("deny", "Deny", "reject_once", Answer::Deny),
 ];
 
