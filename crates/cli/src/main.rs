@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::client::Failure;
@@ -152,13 +152,16 @@ enum Command {
 fn main() -> ExitCode {
     let mut out = Stream::stdout();
     let mut err = Stream::stderr();
-    let ended = match Cli::try_parse() {
+    // What is read by a program stays as it is written; what is read by a person fits the terminal.
+    let columns = out.size().map_or(0, |(columns, _)| columns);
+    let parsed = Cli::command().term_width(columns).try_get_matches();
+    let ended = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => run(cli.command, Output { out: &mut out, err: &mut err }),
         // These texts are our own, so they may keep clap's colours.
         Err(help) if matches!(help.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => help.exit(),
         Err(mistake) => {
             // The message repeats the command line, which may have been copied from anywhere.
-            write!(err, "{}", mistake.render()).map(|()| Exit::Usage).map_err(Into::into)
+            err.prose(&mistake.render().to_string()).map(|()| Exit::Usage).map_err(Into::into)
         }
     };
     match ended {
@@ -166,7 +169,7 @@ fn main() -> ExitCode {
         // The reader of the output has closed it, as in `| head`.
         Err(error) if error.downcast_ref().is_some_and(is_broken_pipe) => Exit::Failed.into(),
         Err(error) => {
-            let _nobody_reads = writeln!(err, "{NAME}: {error:#}");
+            let _nobody_reads = err.say(format_args!("{NAME}: {error:#}"));
             error.downcast_ref().map_or(Exit::Failed, Failure::exit).into()
         }
     }

@@ -2,13 +2,14 @@
 //! it is a terminal: a terminal gets text without control characters and the codes of
 //! a [`Drawing`], a file or a pipe gets text as it is and no codes.
 
-use std::fmt::Arguments;
+use std::fmt::{Arguments, Display};
 use std::io::{self, IsTerminal, Write};
 
 use console::Term;
 
 use crate::show::drawing::Drawing;
-use crate::show::safe::safe_json;
+use crate::show::safe::{safe, safe_json};
+use crate::show::wrap::broken;
 
 /// The outputs of a command: its result goes to `out`, everything else to `err`.
 pub(crate) struct Output<'a> {
@@ -106,6 +107,20 @@ impl Stream {
     /// Writes text; `write!` and `writeln!` call this.
     pub(crate) fn write_fmt(&mut self, text: Arguments<'_>) -> io::Result<()> {
         self.put(&Drawing::of(text.to_string()))
+    }
+
+    /// Writes a sentence on a line of its own; a terminal gets it broken between words.
+    pub(crate) fn say(&mut self, sentence: impl Display) -> io::Result<()> {
+        self.prose(&format!("{sentence}\n"))
+    }
+
+    /// Writes sentences; a terminal gets them broken between words.
+    pub(crate) fn prose(&mut self, text: &str) -> io::Result<()> {
+        match self.size() {
+            // Broken as it is shown: what is hidden or escaped has another width.
+            Some((columns, _)) => write!(self, "{}", broken(&safe(text), columns)),
+            None => write!(self, "{text}"),
+        }
     }
 
     /// Writes text and codes.

@@ -16,21 +16,21 @@ pub(crate) fn run(to: &Path, place: &StoreOptions, env: &Env<'_>, output: Output
     let folders = match place.find(env) {
         Ok(folders) => folders,
         Err(mistakes) => {
-            writeln!(output.err, "{mistakes}")?;
+            output.err.say(&mistakes)?;
             return Ok(Exit::Usage);
         }
     };
     if folders.database.is_some() {
         let advice = "pg_dump makes a copy of it, and `consort store copy` moves everything to a folder";
-        writeln!(output.err, "everything is kept in a PostgreSQL: {advice}")?;
+        output.err.say(format_args!("everything is kept in a PostgreSQL: {advice}"))?;
         return Ok(Exit::Usage);
     }
     let from = consort::database(&folders.data);
     if !from.exists() {
-        writeln!(output.err, "there is nothing to copy: {} does not exist", from.display())?;
+        output.err.say(format_args!("there is nothing to copy: {} does not exist", from.display()))?;
         return Ok(Exit::Failed);
     }
     SqliteLog::copy(&from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    writeln!(output.out, "copied {} to {}", from.display(), to.display())?;
+    output.out.say(format_args!("copied {} to {}", from.display(), to.display()))?;
     Ok(Exit::Done)
 }

@@ -65,10 +65,14 @@ pub(crate) fn call_about(
         (true, answer) => output.out.json(answer)?,
         (false, _) => {
             for warning in Record(&read).list("warnings").filter_map(|warning| warning.0.as_str()) {
-                writeln!(output.err, "warning: {}", one_line(warning))?;
+                output.err.say(format_args!("warning: {}", one_line(warning)))?;
             }
-            write!(output.out, "{}", told.out)?;
-            write!(output.err, "{}", told.err)?;
+            // Lists and texts are fitted where they are made; one line is a sentence.
+            match told.out.lines().count() {
+                1 => output.out.prose(&told.out)?,
+                _ => write!(output.out, "{}", told.out)?,
+            }
+            output.err.prose(&told.err)?;
         }
     }
     Ok(told.exit)
@@ -99,7 +103,7 @@ pub(crate) fn ask<T>(
 
 /// Reports a mistake in the command line.
 pub(crate) fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
-    writeln!(output.err, "{mistake}")?;
+    output.err.say(mistake)?;
     Ok(Exit::Usage)
 }
 

@@ -73,7 +73,7 @@ enum Message {
 /// Executes the command.
 pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Output<'_>) -> anyhow::Result<Exit> {
     if args.agent.is_some() {
-        writeln!(output.err, "warning: --agent is deprecated and changes nothing: every chat is an agent")?;
+        output.err.say("warning: --agent is deprecated and changes nothing: every chat is an agent")?;
     }
     let message = match message(args, terminal) {
         Ok(message) => message,
@@ -181,7 +181,7 @@ struct Session {
 impl Session {
     /// Prints a sentence for a person.
     fn note(&self, words: &str, err: &mut Stream) -> io::Result<()> {
-        if self.look == Look::Frames { Ok(()) } else { writeln!(err, "{words}") }
+        if self.look == Look::Frames { Ok(()) } else { err.say(words) }
     }
 
     /// Talks; `url` is the option that names the server again, if one must be named.

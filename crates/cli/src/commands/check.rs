@@ -42,7 +42,7 @@ pub(crate) fn run(file: Option<&Path>, say: Say, env: &Env<'_>, output: Output<'
             if mistakes > 0 {
                 return Ok(Exit::Usage);
             }
-            writeln!(output.out, "{name}: ok ({})", summary(&config, operations))?;
+            output.out.say(format_args!("{name}: ok ({})", summary(&config, operations)))?;
             if say == Say::Graph {
                 let room = output.out.size().map(|(columns, _)| columns);
                 write!(output.out, "\n{}", explain::explain(&config, room))?;
@@ -52,7 +52,7 @@ pub(crate) fn run(file: Option<&Path>, say: Say, env: &Env<'_>, output: Output<'
             Ok(Exit::Done)
         }
         Err(mistakes) => {
-            writeln!(output.err, "{mistakes}")?;
+            output.err.say(&mistakes)?;
             Ok(Exit::Usage)
         }
     }
@@ -68,14 +68,14 @@ fn documents(config: &Config, err: &mut Stream) -> anyhow::Result<(usize, usize)
         match api.tools() {
             Ok(offered) => {
                 for reason in &offered.left_out {
-                    writeln!(err, "warning: {}: {reason}", api.key("spec"))?;
+                    err.say(format_args!("warning: {}: {reason}", api.key("spec")))?;
                 }
                 operations += if matches!(api.spec, Spec::At(_)) { offered.tools.len() } else { 0 };
             }
-            Err(error @ OpenApiError::Away(_)) => writeln!(err, "warning: {}: {error}", api.key("spec"))?,
+            Err(error @ OpenApiError::Away(_)) => err.say(format_args!("warning: {}: {error}", api.key("spec")))?,
             Err(error) => {
                 mistakes += 1;
-                writeln!(err, "{}: {error}", api.key(&error.key()))?;
+                err.say(format_args!("{}: {error}", api.key(&error.key())))?;
             }
         }
     }
@@ -86,10 +86,10 @@ fn documents(config: &Config, err: &mut Stream) -> anyhow::Result<(usize, usize)
 fn programs(config: &Config, err: &mut Stream) -> anyhow::Result<()> {
     let Some(options) = &config.tools.run_command else { return Ok(()) };
     if let Err(reason) = assemble::sandbox(config) {
-        writeln!(err, "warning: tools.run_command: there is no such tool here: {reason}")?;
+        err.say(format_args!("warning: tools.run_command: there is no such tool here: {reason}"))?;
     }
     for program in options.programs.iter().filter(|program| options.found(program).is_none()) {
-        writeln!(err, "warning: tools.run_command.programs: there is no `{program}` on this machine")?;
+        err.say(format_args!("warning: tools.run_command.programs: there is no `{program}` on this machine"))?;
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn call_on(config: &Config, env: &Env<'_>, err: &mut Stream) -> anyhow::Result<(
         let (servers, _tools) = assemble::connect(config, env, Toolbox::default())?;
         servers.settled(assemble::START_MAX).await;
         for warning in assemble::warnings(&servers) {
-            writeln!(err, "{warning}")?;
+            err.say(&warning)?;
         }
         servers.stop().await;
         Ok(())

@@ -107,7 +107,7 @@ fn add(
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         match runtime.block_on(client.send(&Call::post(&["collections"], json!({ "name": name })))) {
-            Ok(_made) => writeln!(output.err, "made the collection {name}")?,
+            Ok(_made) => output.err.say(format_args!("made the collection {name}"))?,
             Err(Failure::Refused { code, .. }) if code == "COLLECTION_EXISTS" => {}
             Err(failure) => return Err(failure.into()),
         }

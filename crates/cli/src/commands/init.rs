@@ -18,11 +18,11 @@ pub(crate) fn run(dir: &Path, output: Output<'_>) -> anyhow::Result<Exit> {
     match private::create_file(&path) {
         Ok(mut file) => {
             file.write_all(STARTER.as_bytes()).with_context(|| format!("cannot write {name}"))?;
-            writeln!(output.out, "wrote {name}")?;
+            output.out.say(format_args!("wrote {name}"))?;
             Ok(Exit::Done)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            writeln!(output.err, "{name} exists and was left alone")?;
+            output.err.say(format_args!("{name} exists and was left alone"))?;
             Ok(Exit::Usage)
         }
         Err(error) => Err(error).with_context(|| format!("cannot write {name}")),

@@ -40,16 +40,16 @@ pub(crate) fn run(command: &Command, output: Output<'_>) -> anyhow::Result<Exit>
     let wrong = Owner::named(owner.as_ref().unwrap_or(name)).err();
     if let Some(reason) = wrong {
         let what = if owner.is_some() { "--owner" } else { "NAME, which is the owner without --owner," };
-        writeln!(output.err, "{what} {reason}")?;
+        output.err.say(format_args!("{what} {reason}"))?;
         return Ok(Exit::Usage);
     }
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        writeln!(output.err, "NAME must not be blank or hold control characters")?;
+        output.err.say("NAME must not be blank or hold control characters")?;
         return Ok(Exit::Usage);
     }
     let key = random().context("cannot read random bytes")?;
     writeln!(output.out, "{key}\n\n{}", block((name, owner.as_deref()), &key, scopes))?;
-    writeln!(output.err, "The key is the first line and is shown only now; the rest goes into consort.toml.")?;
+    output.err.say("The key is the first line and is shown only now; the rest goes into consort.toml.")?;
     Ok(Exit::Done)
 }
 

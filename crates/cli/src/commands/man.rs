@@ -13,6 +13,6 @@ pub(crate) fn run(dir: &Path, command: clap::Command, output: Output<'_>) -> any
     let wrong = || format!("cannot write man pages to {}", dir.display());
     std::fs::create_dir_all(dir).with_context(wrong)?;
     clap_mangen::generate_to(command, dir).with_context(wrong)?;
-    writeln!(output.out, "wrote man pages to {}", dir.display())?;
+    output.out.say(format_args!("wrote man pages to {}", dir.display()))?;
     Ok(Exit::Done)
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(command: &Command, env: &Env<'_>, output: Output<'_>) -> anyho
         let room = page(output.out).room;
         write!(output.out, "{}", table(&tested).text(room))?;
         for line in tested.iter().flat_map(Tested::reasons) {
-            writeln!(output.err, "{line}")?;
+            output.err.say(&line)?;
         }
     }
     let can = tested.iter().flat_map(|tested| &tested.found).all(|(_, found)| !matches!(found, Found::No(_)));
@@ -105,8 +105,8 @@ impl Ability {
     fn head(self) -> &'static str {
         match self {
             Ability::Answer => "ANSWER",
-            Ability::ToolCall => "TOOL CALL",
-            Ability::Structured => "STRUCTURED",
+            Ability::ToolCall => "TOOLS",
+            Ability::Structured => "SCHEMA",
         }
     }
 

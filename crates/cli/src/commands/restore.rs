@@ -30,12 +30,12 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     let folder = match args.place.find(env) {
         Ok(folders) => folders.data,
         Err(mistakes) => {
-            writeln!(output.err, "{mistakes}")?;
+            output.err.say(&mistakes)?;
             return Ok(Exit::Usage);
         }
     };
     if let Some(refusal) = refusal(&args.file, &folder)? {
-        writeln!(output.err, "{refusal}")?;
+        output.err.say(&refusal)?;
         return Ok(Exit::Failed);
     }
     private::create_folder(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     told(&found.faults, output.err)?;
     let streams = found.streams;
     let records = found.records;
-    writeln!(output.out, "restored {} ({streams} streams, {records} records)", database.display())?;
+    output.out.say(format_args!("restored {} ({streams} streams, {records} records)", database.display()))?;
     Ok(Exit::Done)
 }
 
@@ -93,10 +93,12 @@ fn copied(from: &Path, to: &Path) -> anyhow::Result<()> {
 
 fn refused(file: &Path, faults: &[Fault], output: Output<'_>) -> anyhow::Result<Exit> {
     told(faults, output.err)?;
-    writeln!(output.err, "{} is damaged and was not restored; --damaged restores it as it is", file.display())?;
+    output
+        .err
+        .say(format_args!("{} is damaged and was not restored; --damaged restores it as it is", file.display()))?;
     Ok(Exit::Failed)
 }
 
 fn told(faults: &[Fault], err: &mut Stream) -> io::Result<()> {
-    faults.iter().try_for_each(|Fault { place, reason }| writeln!(err, "damaged: {place}: {reason}"))
+    faults.iter().try_for_each(|Fault { place, reason }| err.say(format_args!("damaged: {place}: {reason}")))
 }

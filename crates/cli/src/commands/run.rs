@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
         }
         (Some(url), None) => {
             if look != Look::Frames {
-                writeln!(output.err, "{}", beside::told(&config.store, &url, "the run"))?;
+                output.err.say(beside::told(&config.store, &url, "the run"))?;
             }
             remote::run(args, &url, (env, &terminal), output)
         }
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
 
 fn wrong(output: Output<'_>, mistakes: &[String]) -> anyhow::Result<Exit> {
     for mistake in mistakes {
-        writeln!(output.err, "{mistake}")?;
+        output.err.say(mistake)?;
     }
     Ok(Exit::Usage)
 }

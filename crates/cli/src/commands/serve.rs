@@ -77,7 +77,7 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         let (server, servers) = match everything(&config, env, listener.local_addr()?).await {
             Ok(both) => both,
             Err(assemble::Error::Cluster(JoinError::Unreachable(reason))) => {
-                writeln!(output.err, "{reason}")?;
+                output.err.say(&reason)?;
                 return Ok(Exit::Unreachable);
             }
             Err(error) => return wrong(output, &error.to_string()),
@@ -117,7 +117,7 @@ fn open_all_files_allowed() {
 }
 
 fn wrong(output: Output<'_>, mistake: &str) -> anyhow::Result<Exit> {
-    writeln!(output.err, "{mistake}")?;
+    output.err.say(mistake)?;
     Ok(Exit::Usage)
 }
 
@@ -174,12 +174,12 @@ async fn serve(
     let starting = async {
         servers.settled(assemble::START_MAX).await;
         for warning in assemble::warnings(&servers) {
-            writeln!(output.err, "{warning}")?;
+            output.err.say(&warning)?;
         }
         let _links = opening.await?;
         done.send_replace(true);
         announce(database.as_deref(), address);
-        writeln!(output.out, "consort listening on http://{address}")?;
+        output.out.say(format_args!("consort listening on http://{address}"))?;
         output.out.flush()?;
         std::future::pending().await
     };

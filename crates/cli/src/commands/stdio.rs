@@ -100,7 +100,7 @@ async fn here(
     let (_all_done, started) = watch::channel(true);
     servers.settled(assemble::START_MAX).await;
     for warning in assemble::warnings(&servers) {
-        writeln!(output.err, "{warning}")?;
+        output.err.say(&warning)?;
     }
     let _links = server.opening().await?;
     let client = Target::at(&url, Some(&key)).client(env).map_err(anyhow::Error::msg)?;

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     match place.find(env) {
         Ok(folders) => check(&folders, output),
         Err(mistakes) => {
-            writeln!(output.err, "{mistakes}")?;
+            output.err.say(&mistakes)?;
             Ok(Exit::Usage)
         }
     }
@@ -90,14 +90,14 @@ fn check(folders: &Folders, output: Output<'_>) -> anyhow::Result<Exit> {
         Some(address) => match examine_database(address)? {
             Ok(found) => found,
             Err(error) => {
-                writeln!(output.err, "{error}")?;
+                output.err.say(&error)?;
                 return Ok(if matches!(error, OpenError::Away(_)) { Exit::Unreachable } else { Exit::Usage });
             }
         },
         None => {
             let file = consort::database(&folders.data);
             if !file.exists() {
-                writeln!(output.err, "there is nothing to check: {} does not exist", file.display())?;
+                output.err.say(format_args!("there is nothing to check: {} does not exist", file.display()))?;
                 return Ok(Exit::Failed);
             }
             (file.display().to_string(), examine(&file)?)
@@ -106,13 +106,13 @@ fn check(folders: &Folders, output: Output<'_>) -> anyhow::Result<Exit> {
     let traces = folders.traces.iter().flat_map(|folder| read::traces(folder));
     found.faults.extend(traces);
     for Fault { place, reason } in &found.faults {
-        writeln!(output.out, "damaged: {place}: {reason}")?;
+        output.out.say(format_args!("damaged: {place}: {reason}"))?;
     }
     let (verdict, exit) = match found.faults.len() {
         0 => ("sound".to_owned(), Exit::Done),
         faults => (format!("damaged in {faults} places"), Exit::Failed),
     };
-    writeln!(output.out, "{place}: {verdict} ({} streams, {} records)", found.streams, found.records)?;
+    output.out.say(format_args!("{place}: {verdict} ({} streams, {} records)", found.streams, found.records))?;
     Ok(exit)
 }
 

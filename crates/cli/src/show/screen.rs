@@ -133,7 +133,7 @@ impl<'a> Screen<'a> {
     /// Prints a message, above the block if there is one.
     pub(crate) fn say(&mut self, words: &str) -> io::Result<()> {
         self.make_room()?;
-        writeln!(self.output.err, "{words}")?;
+        self.output.err.say(words)?;
         self.draw()
     }
 

@@ -8,6 +8,37 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     text.lines().flat_map(|line| rows(line, columns.max(1))).collect()
 }
 
+/// Returns a text whose lines are broken between words where they are too long. What follows a gap of spaces stays in
+/// its column. A word that is longer than a row stays whole: it is an address, a path or an id, and the terminal copies
+/// it as one.
+pub(crate) fn broken(text: &str, columns: usize) -> String {
+    let mut broken = String::new();
+    for line in text.split_inclusive('\n') {
+        let indent = column_of(line).filter(|indent| indent * 2 <= columns).unwrap_or(0);
+        let mut used = 0;
+        for word in line.split_inclusive(' ') {
+            let visible = width(word.trim_end_matches([' ', '\n']));
+            if used > indent && used + visible > columns {
+                broken.truncate(broken.trim_end_matches(' ').len());
+                broken.push('\n');
+                broken.push_str(&" ".repeat(indent));
+                used = indent;
+            }
+            used += width(word.trim_end_matches('\n'));
+            broken.push_str(word);
+        }
+    }
+    broken
+}
+
+/// Returns the column in which the text after a gap of at least two spaces begins.
+fn column_of(line: &str) -> Option<usize> {
+    let name = line.find(|sign| sign != ' ')?;
+    let gap = name + line.get(name..)?.find("  ")?;
+    let text = gap + line.get(gap..)?.find(|sign| sign != ' ')?;
+    line.get(..text).map(width)
+}
+
 /// Returns a line as rows.
 pub(crate) fn rows(line: &str, columns: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
@@ -38,6 +69,21 @@ pub(crate) fn rows(line: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_are_broken_between_words_and_what_is_copied_stays_whole() {
+        let cases = [
+            ("the terminal window\n", 12, "the terminal\nwindow\n"),
+            ("at http://127.0.0.1:7329/runs now", 9, "at\nhttp://127.0.0.1:7329/runs\nnow"),
+            ("one\ntwo three\n", 5, "one\ntwo\nthree\n"),
+            ("/new   a new chat for you\n", 16, "/new   a new\n       chat for\n       you\n"),
+            ("fits exactly\n", 12, "fits exactly\n"),
+            ("", 4, ""),
+        ];
+        for (text, columns, expected) in cases {
+            assert_eq!(broken(text, columns), expected, "{text:?} in {columns}");
+        }
+    }
 
     #[test]
     fn lines_are_broken_between_words_and_long_words_where_the_row_is_full() {

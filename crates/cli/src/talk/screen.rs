@@ -172,7 +172,7 @@ impl<'a> Screen<'a> {
     /// Prints a message on a line of its own.
     pub(super) fn say(&mut self, words: &str) -> io::Result<()> {
         self.make_room()?;
-        writeln!(self.output.err, "{words}")
+        self.output.err.say(words)
     }
 
     /// Prints a less important message.

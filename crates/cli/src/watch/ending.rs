@@ -41,7 +41,7 @@ impl Ending {
     /// Prints it, in the form in which the run was shown.
     pub(crate) fn tell(&self, look: Look, output: Output<'_>) -> io::Result<()> {
         if let Some(words) = &self.words {
-            writeln!(output.err, "{words}")?;
+            output.err.say(words)?;
         }
         let Some(answer) = self.answer.as_ref().filter(|_| look != Look::Frames) else { return Ok(()) };
         if matches!(look, Look::Block(_)) {

@@ -72,15 +72,15 @@ fn each_model_is_asked_for_an_answer_a_tool_call_and_a_value() {
     let (status, said, words) = run(folder.path(), &["models", "test"]);
     assert_eq!(status, Some(1), "one cannot do all of it: {said}{words}");
     let expected = [
-        vec!["MODEL", "ANSWER", "TOOL", "CALL"],
+        vec!["MODEL", "ANSWER", "TOOLS", "SCHEMA"],
         vec!["able", "yes", "yes", "yes"],
         vec!["wordy", "yes", "off", "yes"],
         vec!["chatty", "yes", "no", "no"],
         vec!["other", "yes", "yes", "yes"],
     ];
     assert_eq!(rows(&said), expected, "{said}{words}");
-    assert!(words.contains("chatty: no tool call: it answered without calling the tool"), "{words}");
-    assert!(words.contains("chatty: no structured: "), "{words}");
+    assert!(words.contains("chatty: no tools: it answered without calling the tool"), "{words}");
+    assert!(words.contains("chatty: no schema: "), "{words}");
     assert!(!(said.clone() + &words).contains("hush"), "no key is printed: {said}{words}");
     assert!(said.contains(&format!("http://127.0.0.1:{}", servers[0].port)), "{said}");
 

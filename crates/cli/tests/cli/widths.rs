@@ -156,6 +156,94 @@ fn a_conversation_is_broken_between_words_at_any_width() {
     assert!(wide.contains(" until they know\nwhere to fly."), "{wide}");
 }
 
+/// Returns what a command leaves on a terminal of each width, however it ends.
+fn transcripts(folder: &Path, args: &[&str]) -> [String; 3] {
+    COLUMNS.map(|columns| {
+        let (_, sent) = Terminal::sized(columns, folder, args).transcript();
+        let picture = Picture::of(&sent, columns);
+        let text = picture.text();
+        // A path and a command to copy stay whole, and so does how a command is written.
+        let is_whole =
+            |line: &str| line.starts_with("Usage: ") || line.starts_with("to go on: ") || !line.trim().contains(' ');
+        let spilled: Vec<&String> = picture.spilled.iter().filter(|line| !is_whole(line)).collect();
+        assert!(spilled.is_empty(), "{args:?} in {columns} columns: {spilled:?}\n{text}");
+        text
+    })
+}
+
+#[test]
+fn sentences_are_broken_between_words_at_any_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |args: &[&str]| transcripts(folder.path(), args);
+    let [narrow, ..] = said(&["chat", "Hello"]);
+    let first = "No consort.toml here: this is the\nbuilt-in demo, offline. It is kept in\nconsort-data.\n";
+    assert!(narrow.starts_with(first), "{narrow}");
+    let [narrow, ..] = said(&["run", "--input", "topic=bees"]);
+    let first = "No consort.toml here: this is the\nbuilt-in demo, offline, and nothing is\nkept.\n";
+    assert!(narrow.starts_with(first), "{narrow}");
+    for args in [
+        &["init"][..],
+        &["check"],
+        &["check", "--explain"],
+        &["check", "--config", "nothing.toml"],
+        &["backup", "nowhere/there/backup.db"],
+        &["store", "check"],
+        &["restore", "nothing"],
+        &["runs", "list", "--url", "http://127.0.0.1:9"],
+        &["top"],
+        &["models", "test"],
+        &["keys", "new", "cook"],
+        &["runs", "fork", "run-1", "--output", "x"],
+        &["no-such-command"],
+    ] {
+        said(args);
+    }
+}
+
+#[test]
+fn help_is_broken_between_words_at_any_width_and_is_as_written_for_a_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = |args: &[&str]| transcripts(folder.path(), &[args, &["--help"]].concat());
+    let commands: &[&[&str]] = &[
+        &[],
+        &["init"],
+        &["check"],
+        &["backup"],
+        &["restore"],
+        &["store", "copy"],
+        &["run"],
+        &["chat"],
+        &["serve"],
+        &["top"],
+        &["runs", "list"],
+        &["runs", "fork"],
+        &["reviews"],
+        &["schedules"],
+        &["webhooks"],
+        &["threads"],
+        &["workflows"],
+        &["models", "test"],
+        &["tools"],
+        &["collections"],
+        &["network"],
+        &["mcp"],
+        &["acp"],
+        &["health"],
+        &["keys", "new"],
+        &["completions"],
+    ];
+    for args in commands {
+        let [_, _, wide] = help(args);
+        assert!(wide.contains("Usage: consort"), "{wide}");
+    }
+    let [narrow, middle, _] = help(&["runs", "fork"]);
+    assert!(
+        narrow.contains("\n      --task <NAME>\n          Keep what happened before this\n          task began\n"),
+        "{narrow}"
+    );
+    assert!(middle.contains("  --task <NAME>         Keep what happened before this task began\n"), "{middle}");
+}
+
 #[test]
 fn lists_fit_at_any_width() {
     let (server, _model) = served();

@@ -45,7 +45,7 @@ pub(super) async fn talk(
     };
     servers.settled(assemble::START_MAX).await;
     for warning in assemble::warnings(&servers) {
-        writeln!(output.err, "{warning}")?;
+        output.err.say(&warning)?;
     }
     let engine = chats.engine().clone();
     let exit = session.talk(ChatHost::Here(chats, engine.clone()), "", output).await;

@@ -46,21 +46,23 @@ pub(super) fn run(
     drop(entered);
     runtime.block_on(servers.settled(assemble::START_MAX));
     for warning in assemble::warnings(&servers) {
-        writeln!(output.err, "{warning}")?;
+        output.err.say(&warning)?;
     }
     let compiled = match plan(args, config, &tools) {
         Ok(compiled) => compiled,
         Err(mistakes) => return wrong(output, &mistakes),
     };
     for warning in &compiled.warnings {
-        writeln!(output.err, "warning: {warning}")?;
+        output.err.say(format_args!("warning: {warning}"))?;
     }
     let store = match Config::file(args.config.as_deref()) {
         Some(_) => Store::Folder(config.store.clone()),
         None => Store::Memory,
     };
     if store == Store::Memory {
-        writeln!(output.err, "No {FILE_NAME} here: this is the built-in demo, offline, and nothing is kept.")?;
+        output
+            .err
+            .say(format_args!("No {FILE_NAME} here: this is the built-in demo, offline, and nothing is kept."))?;
     }
     let entered = runtime.enter();
     let job = Job::new((args.serve, config), &compiled, (store, tools), terminal.look);
@@ -158,11 +160,10 @@ impl Job {
         let count = self.engine.list(query).await?.total;
         if let (Store::Folder(folder), 1..) = (&self.store, count) {
             let runs = counted(count as u64, "unfinished run");
-            writeln!(
-                err,
+            err.say(format_args!(
                 "{} holds {runs} from before, left alone here; the server goes on with them.",
                 folder.display()
-            )?;
+            ))?;
         }
         Ok(())
     }

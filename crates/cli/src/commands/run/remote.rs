@@ -88,7 +88,7 @@ async fn work(
     let said = tokio::select! {
         said = submit(client) => said?,
         Some(()) = pressed.next() => {
-            writeln!(output.err, "Left before {} answered; it may have taken the run all the same.", client.url())?;
+            output.err.say(format_args!("Left before {} answered; it may have taken the run all the same.", client.url()))?;
             return Ok(Exit::Interrupted);
         }
     };
@@ -98,7 +98,7 @@ async fn work(
     };
     let accepted = client.read(&answer)?;
     for warning in Record(&accepted).list("warnings").filter_map(|warning| warning.0.as_str()) {
-        writeln!(output.err, "warning: {}", one_line(warning))?;
+        output.err.say(format_args!("warning: {}", one_line(warning)))?;
     }
     let Some(run) = accepted.get("runId").and_then(Value::as_str) else {
         return rehearsed(&accepted, &answer, terminal.look, output);
@@ -146,6 +146,6 @@ fn rehearsed(answer: &Value, text: &str, look: Look, output: Output<'_>) -> anyh
         return Ok(Exit::Done);
     }
     let names: Vec<String> = Record(answer).list("tasks").map(|task| task.line("name")).collect();
-    writeln!(output.out, "would run {}: {}", counted(names.len() as u64, "task"), names.join(", "))?;
+    output.out.say(format_args!("would run {}: {}", counted(names.len() as u64, "task"), names.join(", ")))?;
     Ok(Exit::Done)
 }

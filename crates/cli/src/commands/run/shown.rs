@@ -51,7 +51,7 @@ impl Shown {
         let listener = bind((HOST, self.port)).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let url = format!("http://{address}");
-        writeln!(err, "consort listening on {url} while the run lasts").map_err(refused)?;
+        err.say(format_args!("consort listening on {url} while the run lasts")).map_err(refused)?;
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(self.server.serve(listener, async {
             let _either_way = stopped.await;

@@ -72,13 +72,13 @@ pub(super) fn run(args: &Args, output: Output<'_>) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match runtime.block_on(copy(args)) {
         Ok((Survey { streams, records, digest }, from, to)) => {
-            writeln!(output.out, "copied {from} to {to}")?;
-            writeln!(output.out, "streams: {streams}\nrecords: {records}\ndigest: {digest}")?;
-            writeln!(output.out, "{from} is marked as moved and serves no more")?;
+            output.out.say(format_args!("copied {from} to {to}"))?;
+            output.out.say(format_args!("streams: {streams}\nrecords: {records}\ndigest: {digest}"))?;
+            output.out.say(format_args!("{from} is marked as moved and serves no more"))?;
             Ok(Exit::Done)
         }
         Err(Refusal { reason, exit }) => {
-            writeln!(output.err, "{reason}")?;
+            output.err.say(&reason)?;
             Ok(exit)
         }
     }
