@@ -123,8 +123,8 @@ async fn whatever_happens_to_servers_every_run_ends_and_what_may_happen_once_doe
     let server = "[server]\nmax_concurrent_runs = 50\nmax_queued_runs = 1000\nmax_retained_completed_runs = 100000\n";
     let trio = Trio::start(&database, &format!("{}{server}", outside.config("max_concurrency = 4"))).await;
     let clients = Clients::of(&trio);
-    let (dice, following, back) = (dice.split(), Vec::new(), Times::default());
-    let mut field = Field { trio, clients, dice, following, troubles: Vec::new(), back };
+    let dice = dice.split();
+    let mut field = Field { trio, clients, dice, following: Vec::new(), troubles: Vec::new(), back: Times::default() };
     let (before, during) = if wanted.is_some() { RUNS_FULL } else { RUNS };
     for trouble in 0..troubles {
         let victim = field.dice.roll(3) as usize;
