@@ -65,6 +65,8 @@ pub struct Ask {
     pub messages: Arc<Vec<Message>>,
     /// The tools that may be called; none in the last round.
     pub tools: Arc<[Arc<ToolInfo>]>,
+    /// All tools of the conversation, which a call in words may name.
+    pub belt: Arc<[Arc<ToolInfo>]>,
     /// The maximum number of tokens of the answer.
     pub max_output_tokens: u64,
     /// The options of the answer, such as its temperature.

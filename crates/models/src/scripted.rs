@@ -254,6 +254,7 @@ mod tests {
             attempt: 0,
             messages: Arc::new(vec![Message::User { text: format!("question {turn}").into() }]),
             tools: Arc::new([]),
+            belt: Arc::new([]),
             max_output_tokens: 100,
             options: ModelOptions::default(),
             schema: None,

@@ -195,17 +195,30 @@ fn count_model(stage: &Stage, model: &str, outcome: &Result<Heard, Failure>, too
 type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>);
 
 async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<Heard, Failure> {
-    let Question { turn, task, round, attempt, messages, tools, options, schema, model: alias, .. } = question;
+    let Question { turn, task, round, attempt, messages, tools, belt, options, schema, .. } = question;
+    let alias = question.model;
     let max_output_tokens = question.max_output;
     let run = stage.run.clone();
     let task = task.into();
     let offered = !tools.is_empty();
-    let turn_id = turn.clone();
     let info = stage.seams.models.infos().find(|info| info.alias == alias);
     let (messages, files) =
         files::attach(messages, info.map(|info| &**info), &Attachments::new(stage.seams.log.clone())).await;
-    let ask =
-        Ask { run, turn: turn_id, task, round, attempt, messages, tools, max_output_tokens, options, schema, files };
+    let turn_id = turn.clone();
+    let ask = Ask {
+        run,
+        turn: turn_id,
+        task,
+        round,
+        attempt,
+        messages,
+        tools,
+        belt,
+        max_output_tokens,
+        options,
+        schema,
+        files,
+    };
     let mut pieces = model.stream(ask);
     let mut charged = false;
     while let Some(piece) = pieces.next().await {

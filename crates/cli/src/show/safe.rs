@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use consort_core::text::is_invisible;
+
 /// The emoji variation selector: `❤` becomes `❤️`.
 const EMOJI_STYLE: char = '\u{fe0f}';
 /// The text variation selector: `❤️` becomes `❤︎`.
@@ -22,7 +24,7 @@ pub(crate) fn safe(text: &str) -> String {
     let mut before = None;
     while let Some(sign) = signs.next() {
         let after = signs.peek().copied();
-        if is_hidden(sign) && !is_part_of_emoji(sign, before, after) {
+        if is_invisible(sign) && !is_part_of_emoji(sign, before, after) {
             let _infallible = write!(shown, "{}", sign.escape_unicode());
             before = None;
         } else if !sign.is_control() || matches!(sign, '\n' | '\t') {
@@ -36,7 +38,7 @@ pub(crate) fn safe(text: &str) -> String {
 /// Returns JSON as a terminal may show it: the same value, with hidden and control
 /// characters in JSON's own escapes.
 pub(crate) fn safe_json(json: &str) -> String {
-    let is_odd = |sign: char| is_hidden(sign) || (sign.is_control() && sign != '\n');
+    let is_odd = |sign: char| is_invisible(sign) || (sign.is_control() && sign != '\n');
     escaped(json, is_odd)
 }
 
@@ -67,7 +69,7 @@ fn exact_word(word: &str) -> String {
     let is_mixed = word.chars().any(|sign| sign.is_ascii_alphabetic());
     let is_odd = |sign: char| {
         let plain_space = matches!(sign, ' ' | '\n');
-        is_hidden(sign)
+        is_invisible(sign)
             || sign.is_control() && sign != '\n'
             || sign.is_whitespace() && !plain_space
             || is_styled_letter(sign)
@@ -110,18 +112,6 @@ fn is_emoji(sign: char) -> bool {
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{23ff}'
         | '\u{24c2}' | '\u{25a0}'..='\u{27bf}' | '\u{2900}'..='\u{297f}' | '\u{2b00}'..='\u{2bff}'
         | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
-}
-
-/// Returns whether a character is invisible, or changes how others are shown: bidirectional
-/// controls, zero-width and format characters, fillers, tags, variation selectors,
-/// separators of lines.
-fn is_hidden(sign: char) -> bool {
-    matches!(sign,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Returns whether a character is a styled variant of a letter: mathematical, circled, blank.

@@ -12,6 +12,7 @@ use consort_spec::event::EventKind;
 use consort_spec::id::Id;
 use consort_spec::message::{Reply, Stop};
 use consort_spec::spec::OnTruncated;
+use consort_spec::text::is_invisible;
 
 /// The number of times one answer is continued: an answer of five times the limit means that the limit is
 /// wrong.
@@ -19,19 +20,25 @@ const CONTINUATIONS_MAX: u32 = 3;
 /// The number of times a model is asked again after an empty reply or one that was cut inside a call.
 const ASKED_AGAIN_MAX: u32 = 1;
 
+/// Returns whether nothing of a text is seen: it is empty, or all of it is blanks and characters without a shape.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_whitespace() || letter.is_control() || is_invisible(letter))
+}
+
 impl Run {
     /// Returns whether a reply in this conversation is an answer, or calls that can be made.
     pub(crate) fn completeness(&self, id: &Id, reply: &Reply) -> Completeness {
         let Some(turn) = self.conversations().get(id) else { return Completeness::Whole };
         let calls = !turn.tools().is_empty() && reply.calls().next().is_some();
-        let is_cut = reply.stop == Stop::Length;
+        // What a provider withheld is missing as what is beyond a limit is.
+        let is_cut = reply.stop != Stop::End;
         // A critique is not worth a second call, and a conversation that must return a structured result is not
         // read as prose: it is reminded of the way to end.
         let is_read = turn.reflecting().is_none() && (calls || turn.schema().is_none());
         if !is_read {
             return Completeness::Whole;
         }
-        let is_blank = || turn.unfinished().with(&reply.text()).trim().is_empty();
+        let is_blank = || is_blank(&turn.unfinished().with(&reply.text()));
         match (is_cut, calls) {
             (true, true) => Completeness::CutInCall,
             (false, true) => Completeness::Whole,
@@ -60,6 +67,9 @@ impl Run {
         let once_more = |is_left: bool| if is_left { Sequel::Continue } else { Sequel::Fail };
         let then = match (completeness, rule) {
             (Completeness::Blank, _) => once_more(kept.blanks() < ASKED_AGAIN_MAX),
+            (Completeness::CutInCall | Completeness::CutInJson, _) | (_, OnTruncated::Continue) if kept.withheld() => {
+                Sequel::Fail
+            }
             (Completeness::CutInCall | Completeness::CutInJson, OnTruncated::Continue | OnTruncated::Accept) => {
                 once_more(kept.cut_calls() < ASKED_AGAIN_MAX)
             }

@@ -187,7 +187,8 @@ impl Run {
 
     fn question(&self, id: &Id, turn: &Conversation, (alias, max_output): (&str, u64)) -> Question {
         let may_call = turn.reflecting().is_none() && (!turn.last() || turn.schema().is_some());
-        let can_call = may_call && self.models().get(alias).is_some_and(|model| model.tools);
+        let knows_tools = self.models().get(alias).is_some_and(|model| model.tools);
+        let can_call = may_call && knows_tools;
         let worker = self.worker(id);
         let task = worker.map(|task| task.name.clone()).unwrap_or_default();
         Question {
@@ -198,6 +199,7 @@ impl Run {
             attempt: turn.attempt(),
             messages: turn.messages().clone(),
             tools: if can_call { turn.offered() } else { Arc::default() },
+            belt: if knows_tools && turn.reflecting().is_none() { turn.tools().clone() } else { Arc::default() },
             max_output,
             options: self.model_options(worker, alias),
             schema: self.native_schema(id, turn, alias).cloned(),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::chat;
+use crate::decisions::answer::is_blank;
 use crate::decisions::chore::Chore;
 use crate::decisions::finish;
 use crate::decisions::output;
@@ -342,7 +343,7 @@ impl Run {
         if let (Some(_), None) = (turn.schema(), turn.finished()) {
             return self.demand(id, turn, plan);
         }
-        if answer.trim().is_empty() {
+        if is_blank(answer) {
             return self.fail(id, &TaskFailure::new(Cause::NoResult, "the subtask answered nothing"), plan);
         }
         if self.builds(id) {

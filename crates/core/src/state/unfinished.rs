@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::decisions::answer::{Completeness, Sequel};
+use crate::decisions::answer::{Completeness, Sequel, is_blank};
 use crate::decisions::{output, prompt};
 use crate::state::conversation::{Conversation, Phase};
 use consort_spec::cause::{Cause, TaskFailure};
-use consort_spec::message::{Message, Reply};
+use consort_spec::message::{Message, Reply, Stop};
 use consort_spec::text::Text;
 
 /// The advice for an answer that was cut.
@@ -24,6 +24,8 @@ pub(crate) struct Unfinished {
     cut_calls: u32,
     /// The number of rounds of this attempt that do not count as iterations.
     pub(super) rounds: u32,
+    /// Whether the provider withheld the rest of the last reply.
+    withheld: bool,
     /// Whether the accepted answer is a cut one.
     pub(super) truncated: bool,
 }
@@ -44,6 +46,11 @@ impl Unfinished {
         self.cut_calls
     }
 
+    /// Returns whether the provider withheld the rest of the last reply: it would withhold it again.
+    pub(crate) fn withheld(&self) -> bool {
+        self.withheld
+    }
+
     /// Returns the text so far followed by `more`, without reasoning.
     pub(crate) fn with(&self, more: &str) -> String {
         output::without_thoughts(format!("{}{more}", self.said))
@@ -58,7 +65,7 @@ impl Unfinished {
 
     /// Returns the partial answer of a failed conversation, if there is one.
     pub(crate) fn partial(&self) -> Option<Text> {
-        Some(self.with("")).filter(|said| !said.trim().is_empty()).map(Text::from)
+        Some(self.with("")).filter(|said| !is_blank(said)).map(Text::from)
     }
 }
 
@@ -67,12 +74,13 @@ impl Conversation {
     /// providers refuse an empty message.
     pub(crate) fn hold_back(&mut self, reply: &Arc<Reply>, completeness: Completeness) {
         let text = reply.text();
-        if completeness == Completeness::Cut && !text.trim().is_empty() {
+        if completeness == Completeness::Cut && !is_blank(&text) {
             self.say(Message::Assistant(reply.clone()));
             self.unfinished.said.push_str(&text);
         }
         self.round += 1;
         self.unfinished.rounds += 1;
+        self.unfinished.withheld = reply.stop == Stop::Filtered;
         self.phase = Phase::Unfinished(completeness);
     }
 
@@ -119,6 +127,11 @@ impl Conversation {
     }
 
     fn why_truncated(&self, in_call: bool) -> String {
+        if self.unfinished.withheld {
+            return "the provider withheld the rest of the answer by its content filter; ask for something else, or \
+                    another model"
+                .to_owned();
+        }
         let what = match (in_call, self.unfinished.continued) {
             (true, _) if self.phase == Phase::Unfinished(Completeness::CutInJson) => {
                 "the answer was cut inside of its JSON at the output limit".to_owned()

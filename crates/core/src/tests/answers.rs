@@ -93,6 +93,36 @@ fn a_task_may_fail_at_once_or_take_what_was_cut() {
 }
 
 #[test]
+fn what_a_provider_withheld_is_no_answer_and_is_not_asked_for_again() {
+    let withheld = |calls: &[(&str, &str)]| Reply { stop: Stop::Filtered, ..reply("some", calls) };
+    for rule in [OnTruncated::Continue, OnTruncated::Fail] {
+        let mut world = ruled(rule);
+        world.replies("1", withheld(&[]));
+        let task = only_task(&world);
+        assert_eq!((world.status(), world.run.budget().llm_calls()), ("FAILED", 1));
+        let error = task["error"].as_str().unwrap();
+        assert!(error.starts_with("OUTPUT_TRUNCATED: ") && error.contains("content filter"), "{error}");
+        assert_eq!(task["partialOutput"], "some");
+    }
+    let mut world = ruled(OnTruncated::Accept);
+    world.replies("1", withheld(&[]));
+    assert_eq!((world.status(), &only_task(&world)["truncated"]), ("COMPLETED", &json!(true)));
+    let mut world = one(Draft { tools: vec!["pay".to_owned()], ..task("a", &[]) });
+    world.replies("1", withheld(&[("pay", "{}")]));
+    assert_eq!((world.status(), world.dispatched.len()), ("FAILED", 0), "a call that may be cut is not made");
+}
+
+#[test]
+fn an_answer_of_which_nothing_is_seen_is_empty() {
+    for nothing in ["\u{200b}", " \n\u{200b} ", "\u{2060}\u{feff}", "\u{7}\u{ad}"] {
+        let mut world = one(task("a", &[]));
+        world.answers("1", nothing);
+        world.answers("1", nothing);
+        assert!(world.run.error().unwrap().contains("EMPTY_ANSWER"), "{nothing:?}: {:?}", world.run.error());
+    }
+}
+
+#[test]
 fn a_cut_output_that_a_reviewer_rewrites_is_whole() {
     for (decision, truncated) in
         [(Decision::Continue, json!(true)), (Decision::Edit { output: "all".into() }, Value::Null)]

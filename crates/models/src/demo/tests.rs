@@ -208,6 +208,7 @@ fn ask(messages: Vec<Message>, tools: &[&str]) -> Ask {
         attempt: 0,
         messages: Arc::new(messages),
         tools: tools.iter().map(|name| Arc::new(info(name))).collect::<Vec<_>>().into(),
+        belt: Arc::default(),
         max_output_tokens: 1_000,
         options: ModelOptions::default(),
         schema: None,

@@ -161,7 +161,7 @@ impl Decoder for Chat {
 }
 
 impl Chat {
-    /// Returns an answer of which nothing has arrived, to a request that offered these tools.
+    /// Returns an answer of which nothing has arrived, in a conversation with these tools.
     pub(super) fn new(tools: Arc<[Arc<ToolInfo>]>) -> Chat {
         Chat { tools, ..Chat::default() }
     }
@@ -169,14 +169,14 @@ impl Chat {
     /// Returns the parts of a reply that is calls in words, if it is.
     fn spoken_parts(&self, ask: &Ask) -> Option<Vec<Part>> {
         let said = match self.stop {
-            Some(Stop::Length) => spoken::read_cut(&self.text, &ask.tools),
-            Some(Stop::End | Stop::Filtered) | None => spoken::read(&self.text, &ask.tools),
+            Some(Stop::Length | Stop::Filtered) => spoken::read_cut(&self.text, &ask.belt),
+            Some(Stop::End) | None => spoken::read(&self.text, &ask.belt),
         };
         let Said { thought, calls } = said.filter(|_| self.calls.is_empty())?;
         let thought = (!thought.is_empty()).then(|| Part::Thinking { text: thought.into(), native: None });
         let mut ids = Ids::of(&ask.messages);
         let call = |call: Spoken| {
-            let tool = names::decode(&call.name, &ask.tools);
+            let tool = names::decode(&call.name, &ask.belt);
             let provider_id = ids.claim("".into(), |_| true).into_owned();
             Part::Call(Call { provider_id, tool, args: call.args.into(), native: None })
         };

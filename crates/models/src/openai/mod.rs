@@ -106,7 +106,7 @@ impl Wire for Chat {
     }
 
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {
-        Box::new(decode::Chat::new(ask.tools.clone()))
+        Box::new(decode::Chat::new(ask.belt.clone()))
     }
 
     fn learn(&self, refusal: &str) {

@@ -311,6 +311,19 @@ async fn an_id_that_came_before_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_call_in_words_is_a_call_also_where_none_may_be_made_any_more_and_not_where_there_never_were_tools() {
+    let fake = WIRE.fake([]).await;
+    let model = model(options(&fake));
+    let words = "<tool_call>{\"name\":\"calculator\",\"arguments\":{}}</tool_call>";
+    for (belt, calls) in [(ask().belt, 1), (Arc::default(), 0)] {
+        fake.will(Answer::events(&[chunk(json!({ "content": words }), Some("stop"))]).then(done()));
+        let said = all(&model, Ask { tools: Arc::new([]), belt, ..ask() }).await;
+        let Some(Ok(Piece::Done(reply, _))) = said.last() else { panic!("{said:?}") };
+        assert_eq!(reply.calls().count(), calls, "{reply:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_reply_without_end_is_refused() {
     let fake = WIRE.fake([]).await;
     let word = chunk(json!({ "content": "a".repeat(1024 * 1024) }), None);

@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use consort_core::text::is_invisible;
+
 use super::super::arguments::short;
 
 /// The maximum size of a path in bytes.
@@ -102,8 +104,4 @@ fn part(name: &str) -> Option<&'static str> {
 /// Returns whether a name is that of the folder in which git keeps its configuration and hooks.
 pub(super) fn is_git(name: &str) -> bool {
     name.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(".git")
-}
-
-fn is_invisible(sign: char) -> bool {
-    matches!(sign, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -81,6 +81,8 @@ pub struct Question {
     pub messages: Arc<Vec<Message>>,
     /// The tools that the model may call.
     pub tools: Arc<[Arc<ToolInfo>]>,
+    /// All tools of the conversation: a reply that is a call of one of them is no answer, even where none may be made.
+    pub belt: Arc<[Arc<ToolInfo>]>,
     /// The maximum number of tokens of the answer.
     pub max_output: u64,
     /// The options for the model's answer.
