@@ -18,6 +18,7 @@ use consort_core::fork;
 use consort_core::gate::ReviewOutcome;
 use consort_core::mistake::{self, Mistake};
 use consort_core::status::Status;
+use consort_core::text::shortened;
 use consort_log as log;
 use consort_runtime::engine::{self, DirectError, InstructError};
 use consort_tools::{attachments, collections};
@@ -124,7 +125,7 @@ impl Problem {
 
     /// Creates a problem with another status than the default of its code.
     pub fn at(status: StatusCode, code: Code, message: impl Into<String>) -> Problem {
-        Problem { status, code, message: message.into(), more: Box::default() }
+        Problem { status, code, message: shortened(message.into()), more: Box::default() }
     }
 
     /// Returns the problem of a request that is no WebSocket, where only those are served.

@@ -146,6 +146,23 @@ impl fmt::Display for Text {
     }
 }
 
+/// The characters of a sentence about something that somebody sent.
+const SENTENCE_MAX: usize = 2_000;
+/// The characters of its end that are kept, where it says what is allowed.
+const ENDING_MAX: usize = 600;
+
+/// Returns a sentence that may quote what somebody sent, without the middle if it is too long.
+pub fn shortened(sentence: String) -> String {
+    if sentence.len() <= SENTENCE_MAX {
+        return sentence;
+    }
+    let begin = sentence.floor_char_boundary(SENTENCE_MAX - ENDING_MAX);
+    let end = sentence.ceil_char_boundary(sentence.len() - ENDING_MAX);
+    let first = sentence.get(..begin).unwrap_or_default();
+    let last = sentence.get(end..).unwrap_or_default();
+    format!("{first} … {last}")
+}
+
 /// Returns whether a character is invisible, or changes how others are shown: bidirectional
 /// controls, zero-width and format characters, fillers, tags, variation selectors,
 /// separators of lines.

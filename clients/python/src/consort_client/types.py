@@ -2664,6 +2664,8 @@ class RunDetail(TypedDict):
     schedule: NotRequired[BegunSchedule]
     # The hook that began the run.
     hook: NotRequired[BegunHook]
+    # Odd things in the request; only in the answer to the request that began the run.
+    warnings: NotRequired[list[str]]
 
 
 class RunForkedFrameForkedFrom(TypedDict):

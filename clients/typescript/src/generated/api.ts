@@ -1511,6 +1511,8 @@ export interface RunDetail {
   schedule?: BegunSchedule;
   /** The hook that began the run. */
   hook?: BegunHook;
+  /** Odd things in the request; only in the answer to the request that began the run. */
+  warnings?: string[];
 }
 
 /** A request for a run; without `tasks`, of the configured ensemble. `null` means absent; unknown fields give `warnings`. */

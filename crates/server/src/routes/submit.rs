@@ -13,6 +13,7 @@ use consort_core::request::shape;
 use consort_core::request::{self, Submission};
 use consort_core::run::Run;
 use consort_core::spec::{Spec, Task, Workflow};
+use consort_core::text;
 use consort_core::view::{Descent, RunDetail};
 use consort_http::trace;
 use consort_log as log;
@@ -133,7 +134,7 @@ impl Accepted {
             status: AcceptedStatus::Accepted,
             tasks: spec.team().len(),
             workflow: spec.workflow,
-            warnings: warnings.to_vec(),
+            warnings: warnings.iter().cloned().map(text::shortened).collect(),
             descent: Map::new(),
             queue_position: None,
         }
@@ -261,7 +262,7 @@ pub(super) async fn answer(
     let location = [(header::LOCATION, format!("/api/runs/{run}"))];
     let detail = match response_mode {
         ResponseMode::Accepted => None,
-        ResponseMode::Ended(within) => ended((site, runs), run, within).await?,
+        ResponseMode::Ended(within) => ended((site, runs), (run, &accepted.warnings), within).await?,
         ResponseMode::Stream => return streamed((site, runs), run).await,
     };
     Ok(match detail {
@@ -281,8 +282,12 @@ pub(crate) async fn streamed((site, runs): (&Site, &Engine), run: &str) -> Resul
 }
 
 /// Returns the run's details, if it ends in time and before the server does.
-async fn ended((site, runs): (&Site, &Engine), run: &str, within: Duration) -> Result<Option<Value>, Problem> {
-    let look = |state: &Run| state.ended().then(|| json!(state.detail(run)));
+async fn ended(
+    (site, runs): (&Site, &Engine),
+    (run, warnings): (&str, &[String]),
+    within: Duration,
+) -> Result<Option<Value>, Problem> {
+    let look = |state: &Run| state.ended().then(|| json!(state.detail(run).warned(warnings)));
     tokio::select! {
         found = tokio::time::timeout(within, runs.at_its_end(run, look)) => Ok(found.ok().transpose()?.flatten()),
         () = site.closed() => Ok(None),
@@ -292,7 +297,12 @@ async fn ended((site, runs): (&Site, &Engine), run: &str, within: Duration) -> R
 /// Returns the plan that would be executed.
 pub(super) fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Rehearsal {
     let tasks = spec.team().iter().enumerate().map(|(index, task)| rehearsed(spec, index, task)).collect();
-    Rehearsal { dry_run: true, tasks, workflow: spec.workflow, warnings: warnings.clone() }
+    Rehearsal {
+        dry_run: true,
+        tasks,
+        workflow: spec.workflow,
+        warnings: warnings.iter().cloned().map(text::shortened).collect(),
+    }
 }
 
 fn rehearsed(spec: &Spec, index: usize, task: &Task) -> RehearsedTask {

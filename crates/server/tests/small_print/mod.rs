@@ -77,6 +77,40 @@ async fn names_that_a_model_makes_up_add_no_series() {
 }
 
 #[tokio::test]
+async fn unknown_fields_of_a_run_are_named_in_warnings_also_when_its_end_is_waited_for() {
+    let here = start(server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")])).await;
+    let odd = json!({ "inputs": { "topic": "x" }, "colour": "red" });
+    let ended = here.post_with("/api/runs", "Prefer: wait=30", odd).await;
+    assert_eq!(ended.status, 200);
+    assert_eq!(ended.json()["warnings"], json!(["unknown field `colour` was ignored"]));
+    let path = format!("/api/runs/{}", ended.json()["runId"].as_str().unwrap());
+    assert_eq!(here.get(&path).await.json().get("warnings"), None);
+}
+
+#[tokio::test]
+async fn no_answer_repeats_a_name_of_any_length() {
+    let here = start(server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")])).await;
+    let long = "L".repeat(3_500);
+    let named = |field: &str| json!({ "tasks": [{ "name": "a", "description": "x", field: &long }] });
+    let bodies = [
+        named("model"),
+        json!({ "tasks": [{ "name": "a", "description": "x", "tools": [&long] }] }),
+        json!({ "tasks": [{ "name": "a", "description": "x", "context": [&long] }] }),
+        json!({ "tasks": [{ "name": "a", "description": format!("{{{long}}}") }] }),
+        json!({ "taskOverrides": { &long: {} } }),
+        json!({ "inputs": { "topic": "x" }, &long: 1 }),
+    ];
+    for body in bodies {
+        let answer = here.post("/api/runs", body).await;
+        assert!(answer.body.len() < 9_000, "{}: {} bytes", answer.status, answer.body.len());
+        assert!(answer.body.contains(" … "), "{}", answer.body);
+    }
+    let (mut socket, _) = here.greeted().await;
+    socket.say(json!({ "type": "state_query", "requestId": "q", "query": &long })).await;
+    assert!(socket.first("error").await.to_string().len() < 3_000);
+}
+
+#[tokio::test]
 async fn unknown_fields_of_a_message_are_named_in_warnings() {
     let here = start(server(engine(says("x"), Capacity::UNLIMITED), Vec::new())).await;
     let thread = here.post("/api/threads", json!({})).await.json()["id"].as_str().unwrap().to_owned();

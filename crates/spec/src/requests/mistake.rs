@@ -6,6 +6,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::text::shortened;
+
 /// One mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
@@ -72,7 +74,7 @@ impl Code {
 impl Mistake {
     /// Creates a mistake.
     pub fn new(code: Code, place: impl Into<String>, message: impl Into<String>) -> Mistake {
-        Mistake { code, place: place.into(), message: message.into() }
+        Mistake { code, place: shortened(place.into()), message: shortened(message.into()) }
     }
 
     /// Returns the message of the protocol: without the path where the message itself names the wrong value.

@@ -43,6 +43,17 @@ pub struct RunDetail<'a> {
     completed_at: Option<Iso>,
     #[serde(flatten)]
     begun: Begun<'a>,
+    /// Odd things in the request; only in the answer to the request that began the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+impl RunDetail<'_> {
+    /// Adds the warnings about the request that began the run.
+    #[must_use]
+    pub fn warned(self, warnings: &[String]) -> Self {
+        RunDetail { warnings: warnings.to_vec(), ..self }
+    }
 }
 
 /// A task of a run.
@@ -286,6 +297,7 @@ impl Run {
             parsed_output,
             completed_at: self.end().map(|_| Iso(self.at())),
             begun: Begun::of(self.spec().begun_by.as_ref()),
+            warnings: Vec::new(),
         }
     }
 
