@@ -134,7 +134,7 @@ describe('a run that is over', () => {
     expect(asked).not.toContain('---\nSail to Rome');
     await page.getByRole('link', { name: 'Outputs' }).click();
     const edited = page.locator('article', { has: page.getByRole('link', { name: 'plan', exact: true }) });
-    await edited.getByText('Edited by local').waitFor();
+    await edited.getByText('edited by local').waitFor();
     expect(await edited.innerText()).toContain('Walk to Rome');
     await page.getByRole('link', { name: 'Conversation' }).click();
     await page.getByRole('link', { name: /plan/ }).click();

@@ -128,21 +128,27 @@ describe('the editor on the built-in demo model', () => {
   });
 
   it('is drawn with the keyboard alone, and a mistake stands on the task that has it', async () => {
+    /** Waits until a new task is there with the cursor in its name. */
+    const isNaming = (): Promise<void> =>
+      expect.poll(() => field('Name').evaluate((name) => name === document.activeElement)).toBe(true);
     await page.goto(`${server.url}/workflows/new`);
     await page.getByLabel('Name of the workflow').fill('By keys');
     await page.getByRole('button', { name: 'Add the first task' }).focus();
     await page.keyboard.press('Enter');
+    await isNaming();
     await page.keyboard.type('one');
     await task('one, wrong: Say what to do').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.type('Do one thing');
     await task('one').focus();
     await page.keyboard.press('n');
+    await isNaming();
     await page.keyboard.type('two');
     await page.keyboard.press('Tab');
     await page.keyboard.type('Do another');
     await task('two, reads one').focus();
     await page.keyboard.press('n');
+    await isNaming();
     await page.keyboard.type('one');
     await page.keyboard.press('Tab');
     await page.keyboard.type('Finish');

@@ -107,8 +107,7 @@ describe('a chat', () => {
   it('is pinned above newer ones, over a reload', async () => {
     for (const title of ['Honey', 'Wax', 'Pollen']) await server.call('POST', '/api/threads', { title });
     await page.goto(`${server.url}/chat`);
-    const titles = (): Promise<string[]> =>
-      page.getByRole('region', { name: 'Chats' }).locator('li a').allInnerTexts();
+    const titles = (): Promise<string[]> => page.getByRole('region', { name: 'Chats' }).locator('li a').allInnerTexts();
     await expect.poll(titles).toEqual(['Pollen', 'Wax', 'Honey']);
     await page.getByRole('button', { name: 'More about Honey' }).click();
     await page.getByRole('menuitem', { name: 'Pin' }).click();

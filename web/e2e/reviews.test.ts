@@ -302,7 +302,7 @@ describe('reviews', () => {
     await stopClock();
     await page.goto(`${server.url}/reviews/${asking}-review-0`);
     const answer = page.getByLabel('Your answer');
-    await answer.waitFor();
+    await expect.poll(() => answer.evaluate((field) => field === document.activeElement)).toBe(true);
     await page.keyboard.type('axe, jaxer');
     expect(await answer.inputValue()).toBe('axe, jaxer');
     await page.getByRole('heading', { name: 'essay' }).click();

@@ -51,6 +51,7 @@ export function OutputChange({ detail, outputs, change, first }: OutputChangePro
             autosize
             minRows={3}
             maxRows={16}
+            data-autofocus={first === task.name || undefined}
             defaultValue={text}
             onChange={(event) => set(event.currentTarget.value)}
           />

@@ -52,6 +52,7 @@ export function RepeatDialog({ detail, kind, seq, editing, opened, close }: Repe
     event.preventDefault();
     begin.mutate();
   };
+  const output = <OutputChange detail={detail} outputs={outputs} change={setOutputs} first={editing} />;
   return (
     <Modal opened={opened} onClose={close} title={kind === 'retry' ? t('Retry this run') : t('Fork this run')}>
       <form onSubmit={submit}>
@@ -61,6 +62,7 @@ export function RepeatDialog({ detail, kind, seq, editing, opened, close }: Repe
               value: kept(kind, seq, Object.keys(outputs).length > 0),
             })}
           </Text>
+          {editing === undefined ? null : output}
           {Object.entries(detail.inputs).map(([name, value]) => (
             <TextInput
               key={name}
@@ -79,8 +81,8 @@ export function RepeatDialog({ detail, kind, seq, editing, opened, close }: Repe
             onChange={setModel}
           />
           <TaskChange detail={detail} overrides={overrides} change={setOverrides} />
-          <OutputChange detail={detail} outputs={outputs} change={setOutputs} first={editing} />
-          <Button type="submit" loading={begin.isPending} data-autofocus>
+          {editing === undefined ? output : null}
+          <Button type="submit" loading={begin.isPending} data-autofocus={editing === undefined || undefined}>
             {kind === 'retry' ? t('Retry') : t('Fork')}
           </Button>
         </Stack>

@@ -121,7 +121,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
       {task.output === undefined ? null : (
         <div className={panel.section}>
           <h3>{task.isCut ? t('Output, cut at the output limit') : t('Output')}</h3>
-          {task.outputEditedBy ? <p>{t('Edited by {by}', { by: task.outputEditedBy })}</p> : null}
+          {task.outputEditedBy ? <p>{t('edited by {by}', { by: task.outputEditedBy })}</p> : null}
           <div className={css.output} tabIndex={0} role="region" aria-label={t('Output')}>
             <HeadingLevel value={4}>
               {task.parsed === undefined ? <Markdown text={task.output} /> : <Json value={task.parsed} openTo={4} />}

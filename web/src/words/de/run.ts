@@ -95,7 +95,7 @@ export const RUN = {
   'failed: {message}; {then}': 'fehlgeschlagen: {message}; {then}',
   'failed try': 'fehlgeschlagener Versuch',
   'Edit an output': 'Eine Ausgabe ändern',
-  'Edited by {by}': 'Geändert von {by}',
+  'edited by {by}': 'geändert von {by}',
   'Edited output of {name}': 'Geänderte Ausgabe von {name}',
   'Edited: {names}': 'Geändert: {names}',
   'The tasks that read it go on with the edited one': 'Die Aufgaben, die sie lesen, machen mit der geänderten weiter',

@@ -75,6 +75,7 @@ function Output({ detail, task }: { detail: RunDetail; task: Task }) {
               · <TaskDuration task={task} />
             </>
           ) : null}
+          {task.outputEditedBy ? <> · {t('edited by {by}', { by: task.outputEditedBy })}</> : null}
         </small>
         {task.output === undefined ? null : (
           <Group gap={6}>
@@ -115,7 +116,6 @@ function Output({ detail, task }: { detail: RunDetail; task: Task }) {
           <Shown view={view} task={task} output={task.output} />
         )}
         {task.isCut ? <p className={css.error}>{t('Cut at the output limit.')}</p> : null}
-        {task.outputEditedBy ? <p>{t('Edited by {by}', { by: task.outputEditedBy })}</p> : null}
         {task.partial ? (
           <>
             <p>{t('Partial output:')}</p>
