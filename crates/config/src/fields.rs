@@ -130,6 +130,11 @@ impl<'a> Fields<'a> {
     pub(crate) fn tables<T>(&mut self, key: &'static str, read: impl Fn(&mut Fields<'_>) -> T) -> Vec<T> {
         let place = inside(&self.path, key);
         let mut values = Vec::new();
+        if let Some(Typed::Table(_)) = self.get(key) {
+            self.notes
+                .mistake(place.clone(), format!("must be a list, not a table: begin each entry with [[{place}]]"));
+            return values;
+        }
         for (index, item) in self.list(key).unwrap_or_default().iter().enumerate() {
             let place = format!("{place}[{index}]");
             values.push(match self.judge(place.clone(), as_table(item)) {
