@@ -50,7 +50,6 @@ pub struct RunDetail<'a> {
 
 impl RunDetail<'_> {
     /// Adds the warnings about the request that began the run.
-    #[must_use]
     pub fn warned(self, warnings: &[String]) -> Self {
         RunDetail { warnings: warnings.to_vec(), ..self }
     }
