@@ -77,7 +77,9 @@ impl Run {
         if turn.iterations() >= limit && turn.reflecting().is_none() {
             let failure = match turn.schema() {
                 Some(_) => TaskFailure::unfit(UnfitReason::IterationLimit, turn.unfit(), turn.violations()),
-                None => TaskFailure::new(Cause::IterationLimit, format!("no answer after {limit} model calls")),
+                None => {
+                    TaskFailure::new(Cause::IterationLimit, format!("no answer of '{alias}' after {limit} model calls"))
+                }
             };
             self.fail(id, &failure, plan);
             return Ok(Asked::Other);

@@ -9,9 +9,6 @@ use consort_spec::cause::{Cause, TaskFailure};
 use consort_spec::message::{Message, Reply, Stop};
 use consort_spec::text::Text;
 
-/// The advice for an answer that was cut.
-const ADVICE: &str = "raise max_output_tokens of the model, or ask for less";
-
 /// The kept parts of replies that were no complete answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Unfinished {
@@ -120,7 +117,7 @@ impl Conversation {
                 self.phase = Phase::Ask;
             }
             Sequel::Fail | Sequel::Accept => {
-                let message = "the model was asked twice and answered nothing";
+                let message = format!("the model '{}' was asked twice and answered nothing", self.model());
                 self.phase = Phase::Failing(TaskFailure::new(Cause::EmptyAnswer, message));
             }
         }
@@ -128,9 +125,11 @@ impl Conversation {
 
     fn why_truncated(&self, in_call: bool) -> String {
         if self.unfinished.withheld {
-            return "the provider withheld the rest of the answer by its content filter; ask for something else, or \
-                    another model"
-                .to_owned();
+            return format!(
+                "the provider of '{}' withheld the rest of the answer by its content filter; ask for something else, \
+                 or another model",
+                self.model()
+            );
         }
         let what = match (in_call, self.unfinished.continued) {
             (true, _) if self.phase == Phase::Unfinished(Completeness::CutInJson) => {
@@ -142,6 +141,6 @@ impl Conversation {
                 format!("the answer was cut at the output limit and {times} continuations did not end it")
             }
         };
-        format!("{what}; {ADVICE}")
+        format!("{what}; raise max_output_tokens of the model '{}', or ask for less", self.model())
     }
 }

@@ -1,7 +1,7 @@
 //! Clients of three servers: they begin runs and follow them, from server to server, and note every answer that a client
 //! should not get.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -25,6 +25,8 @@ pub(super) struct Clients {
     failures: Arc<Mutex<Vec<Failure>>>,
     /// The number of requests that failed at a server and at the next one, too.
     lost: Arc<AtomicUsize>,
+    /// The requests on their way, by the order in which they began, and the number that the next one gets.
+    open: Arc<Mutex<(BTreeSet<u64>, u64)>>,
 }
 
 /// An answer of 500 or above, or none.
@@ -62,6 +64,7 @@ impl Clients {
             client: client(),
             failures: Arc::default(),
             lost: Arc::default(),
+            open: Arc::default(),
         }
     }
 
@@ -109,13 +112,28 @@ impl Clients {
 
     /// Sends a request to a server and, when that fails, to the next one.
     pub(super) async fn send_twice(&self, place: usize, request: impl Fn(usize) -> RequestBuilder) -> Option<Response> {
-        for place in [place, place + 1] {
-            if let Some(answer) = self.send(place, request(place)).await {
-                return Some(answer);
-            }
+        let number = {
+            let mut open = self.open.lock().unwrap();
+            open.1 += 1;
+            let number = open.1;
+            open.0.insert(number);
+            number
+        };
+        let mut answer = self.send(place, request(place)).await;
+        if answer.is_none() {
+            answer = self.send(place + 1, request(place + 1)).await;
         }
-        self.lost.fetch_add(1, Ordering::Relaxed);
-        None
+        self.lost.fetch_add(usize::from(answer.is_none()), Ordering::Relaxed);
+        self.open.lock().unwrap().0.remove(&number);
+        answer
+    }
+
+    /// Returns when every request that is on its way now has its answer.
+    pub(super) async fn settled(&self) {
+        let last = self.open.lock().unwrap().1;
+        while self.open.lock().unwrap().0.first().is_some_and(|first| *first <= last) {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// Begins a run, at the same server again when it fails; returns its id.

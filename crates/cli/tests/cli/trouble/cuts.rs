@@ -33,6 +33,14 @@ const LATE_MAX: Duration = Duration::from_secs(1);
 /// The longest time until a server without its database says so.
 const REFUSAL_MAX: Duration = Duration::from_secs(10);
 
+/// The things that a server is cut off from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    Database,
+    Servers,
+    Both,
+}
+
 /// The servers, and the gates of the one that is cut off.
 struct Field {
     trio: Trio,
@@ -145,13 +153,13 @@ impl Field {
         status
     }
 
-    /// Cuts the server off from the database, and from the others, too, if `with_links` says so.
-    async fn without_database(&self, way: Way, with_links: bool) {
+    /// Cuts the server off from the database, and maybe from the others, too.
+    async fn without_database(&self, from: From, way: Way) {
         self.outside.answers.send_replace(false);
         let begun = self.begin("through the door", RUNS).await;
         let cut = Timestamp::now().as_millisecond();
         self.database.set(way);
-        if with_links {
+        if from == From::Both {
             self.links.set(way);
         }
         let taken = async {
@@ -181,9 +189,8 @@ impl Field {
         for (following, length) in here {
             assert_eq!(following.await.unwrap().len(), length, "events at the server that was cut off");
         }
-        let what = if with_links { "database and links" } else { "database" };
         say(&format!(
-            "{what} {way:?}: taken over {}; refused {}; in flight at the cut: {in_flight}; back after {back:.0?}, with links after {linked:.0?}",
+            "cut off from {from:?}, {way:?}: taken over {}; refused {}; in flight at the cut: {in_flight}; back after {back:.0?}, with links after {linked:.0?}",
             times.told(),
             refusals.told()
         ));
@@ -217,8 +224,9 @@ impl Field {
         self.trio.all_linked().await;
         let linked = opened.elapsed();
         say(&format!(
-            "links {way:?}: events elsewhere {} later; a run stopped from elsewhere in {ordered:.0?}; \
+            "cut off from {:?}, {way:?}: events elsewhere {} later; a run stopped from elsewhere in {ordered:.0?}; \
             said after {said:.0?}; linked again after {linked:.0?}",
+            From::Servers,
             late.told()
         ));
         if self.is_full {
@@ -258,10 +266,9 @@ async fn a_server_that_is_cut_off_refuses_what_it_cannot_know_and_others_go_on_w
     let Some(field) = Field::start(wanted.is_some()).await else { return };
     for cut in 0..wanted.unwrap_or(CUTS) {
         let way = if cut % 2 == 0 { Way::Still } else { Way::Closed };
-        match cut % 3 {
-            0 => field.without_database(way, false).await,
-            1 => field.without_links(way).await,
-            _ => field.without_database(way, true).await,
+        match [From::Database, From::Servers, From::Both][cut as usize % 3] {
+            From::Servers => field.without_links(way).await,
+            from @ (From::Database | From::Both) => field.without_database(from, way).await,
         }
     }
     let listed = join_all((0..3).map(|place| field.trio.get(place, "/api/runs?limit=500"))).await;

@@ -2,6 +2,7 @@
 //! may happen once does, nobody acts for a run that is another's, and clients see every event once.
 //! `CONSORT_NODE_TROUBLES` says how often.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use consort_test_postgres::database;
@@ -24,6 +25,13 @@ const PAUSE: Duration = Duration::from_millis(60);
 /// The times that hold at full numbers: until another server has a run, and until one that stood still is back.
 const TAKE_OVER_MAX: Duration = Duration::from_secs(LEASE.as_secs() + 2);
 const BACK_MAX: Duration = Duration::from_secs(2);
+
+/// The ways in which a server is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gone {
+    Killed,
+    StandingStill,
+}
 
 /// Something that happened to a server.
 struct Trouble {
@@ -50,7 +58,7 @@ fn has(cluster: &Value, name: &str) -> bool {
 }
 
 impl Field {
-    /// Begins runs, at the server of this distance from the victim and those behind it, and follows each of them.
+    /// Begins runs at the servers of these places, and follows each of them.
     async fn begin(&mut self, runs: u64, places: std::ops::Range<usize>) {
         let body = json!({ "tasks": [{ "name": "a", "description": "through the door", "tools": ["door"] }] });
         for _run in 0..runs {
@@ -62,26 +70,31 @@ impl Field {
     }
 
     /// Kills a server, or makes it stand still, until the others know that it is gone, and lets it come back.
-    async fn happen(&mut self, victim: usize, kills: bool, runs: u64) {
+    async fn happen(&mut self, victim: usize, gone: Gone, runs: u64) {
         let other = victim + 1;
         let from = Instant::now();
         let at_ms = Timestamp::now().as_millisecond();
-        match kills {
-            true => block_in_place(|| self.trio.server(victim).kill()),
-            false => self.trio.server(victim).stand_still(),
+        match gone {
+            Gone::Killed => block_in_place(|| self.trio.server(victim).kill()),
+            Gone::StandingStill => self.trio.server(victim).stand_still(),
         }
         self.begin(runs, victim + 1..victim + 3).await;
         self.trio.until(other, "/api/cluster", |cluster| !has(cluster, NAMES[victim])).await;
         let woken = Instant::now();
-        match kills {
-            true => block_in_place(|| self.trio.server(victim).restart()),
-            false => self.trio.server(victim).wake_up(),
+        match gone {
+            Gone::Killed => block_in_place(|| self.trio.server(victim).restart()),
+            Gone::StandingStill => self.trio.server(victim).wake_up(),
         }
         self.trio.until(other, "/api/cluster", |cluster| has(cluster, NAMES[victim])).await;
+        let listed = woken.elapsed();
         // It takes new work again.
         self.begin(1, victim..victim + 1).await;
-        if !kills {
-            self.back.add(woken.elapsed());
+        let back = woken.elapsed();
+        if gone == Gone::StandingStill {
+            self.back.add(back);
+        }
+        if gone == Gone::StandingStill && back > BACK_MAX {
+            say(&format!("{} was back after {back:.1?}, and among the nodes after {listed:.1?}", NAMES[victim]));
         }
         self.troubles.push(Trouble { victim, at_ms, from, until: Instant::now() });
     }
@@ -97,18 +110,20 @@ impl Field {
         self.clients.failures().into_iter().filter(|failure| !is_victims(failure)).collect()
     }
 
-    /// Adds the time from each trouble until another server had a run.
-    fn take_overs(&self, events: &[Seen], times: &mut Times) {
+    /// Returns the time from each trouble until another server had a run, with the moment of the trouble.
+    fn take_overs(&self, events: &[Seen]) -> Vec<(i64, Duration)> {
+        let mut times = Vec::new();
         let mut owner = None;
         for event in events.iter().filter(|event| event.frame["type"] == "run_adopted") {
             if event.is_adoption("takeover") {
                 let is_its = |trouble: &&Trouble| Some(NAMES[trouble.victim]) == owner && trouble.at_ms <= event.at();
                 let trouble = self.troubles.iter().rev().find(is_its);
                 let at_ms = trouble.unwrap_or_else(|| panic!("nothing had happened to its owner: {events:#?}")).at_ms;
-                times.add(Duration::from_millis(u64::try_from(event.at() - at_ms).unwrap_or_default()));
+                times.push((at_ms, Duration::from_millis(u64::try_from(event.at() - at_ms).unwrap_or_default())));
             }
             owner = event.frame["node"].as_str();
         }
+        times
     }
 }
 
@@ -120,11 +135,13 @@ async fn whatever_happens_to_servers_every_run_ends_and_what_may_happen_once_doe
     let troubles = wanted.unwrap_or(TROUBLES);
     say(&dice.again("CONSORT_NODE_TROUBLES", troubles));
     let outside = Outside::start(PAUSE, true).await;
-    let server = "[server]\nmax_concurrent_runs = 50\nmax_queued_runs = 1000\nmax_retained_completed_runs = 100000\n";
+    // Slots for all: servers without a free one take only a few runs of another each second.
+    let server = "[server]\nmax_concurrent_runs = 500\nmax_queued_runs = 1000\nmax_retained_completed_runs = 100000\n";
     let trio = Trio::start(&database, &format!("{}{server}", outside.config("max_concurrency = 4"))).await;
     let clients = Clients::of(&trio);
     let dice = dice.split();
-    let mut field = Field { trio, clients, dice, following: Vec::new(), troubles: Vec::new(), back: Times::default() };
+    let back = Times::default();
+    let mut field = Field { trio, clients, dice, following: Vec::new(), troubles: Vec::new(), back };
     let (before, during) = if wanted.is_some() { RUNS_FULL } else { RUNS };
     for trouble in 0..troubles {
         let victim = field.dice.roll(3) as usize;
@@ -135,22 +152,28 @@ async fn whatever_happens_to_servers_every_run_ends_and_what_may_happen_once_doe
         while outside.questions().len() <= enough {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        field.happen(victim, trouble % 2 == 0, during).await;
+        let gone = [Gone::Killed, Gone::StandingStill][trouble as usize % 2];
+        field.happen(victim, gone, during).await;
     }
     let mut times = Times::default();
+    let mut late = BTreeSet::new();
     let mut runs = 0;
     for (run, following) in std::mem::take(&mut field.following) {
         let events = following.await.unwrap();
         assert_eq!(events.last().unwrap().frame["type"], "ensemble_completed", "{run}");
-        field.take_overs(&events, &mut times);
+        for (trouble, time) in field.take_overs(&events) {
+            times.add(time);
+            late.extend((time > TAKE_OVER_MAX).then_some(trouble));
+        }
         runs += 1;
     }
     let wrong = field.wrong();
     say(&format!(
-        "{troubles} troubles, {runs} runs, {} calls: taken over {}; back in service {}; \
+        "{troubles} troubles, {runs} runs, {} calls: taken over {}, late after {} troubles; back in service {}; \
         answers of others that clients should not get: {}; of victims: {}; lost {}",
         outside.calls(),
         times.told(),
+        late.len(),
         field.back.told(),
         counted(&wrong),
         counted(&field.clients.failures()),

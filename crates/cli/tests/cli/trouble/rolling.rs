@@ -92,7 +92,7 @@ fn hand_overs(events: &[Seen], stops: &Stops) -> Vec<Duration> {
 }
 
 /// Stops every server and starts it again, one after the other.
-async fn roll(trio: &mut Trio, stops: &mut Stops, times: &mut Times) {
+async fn roll(trio: &mut Trio, clients: &Clients, stops: &mut Stops, times: &mut Times) {
     for (place, name) in NAMES.into_iter().enumerate() {
         let has_runs = |cluster: &Value| {
             let nodes = cluster["nodes"].as_array().unwrap();
@@ -103,6 +103,8 @@ async fn roll(trio: &mut Trio, stops: &mut Stops, times: &mut Times) {
         times.add(block_in_place(|| trio.server(place).stop()));
         block_in_place(|| trio.server(place).restart());
         trio.until(place, "/api/health/ready", |_ready| true).await;
+        // Who was refused while it started is not to meet the next one that stops.
+        clients.settled().await;
     }
 }
 
@@ -127,7 +129,7 @@ async fn servers_that_are_restarted_one_after_the_other_lose_no_request_and_hand
     let mut stops = Stops::new();
     let mut drains = Times::default();
     for _roll in 0..rolls {
-        roll(&mut trio, &mut stops, &mut drains).await;
+        roll(&mut trio, &clients, &mut stops, &mut drains).await;
     }
     stop.store(true, Ordering::Relaxed);
     let runs: Vec<Vec<Seen>> = join_all(workers).await.into_iter().flat_map(|done| done.unwrap()).collect();

@@ -70,7 +70,11 @@ impl Trio {
     /// Returns the lines that they have logged and that tell of something wrong.
     pub(super) fn complaints(&self) -> Vec<String> {
         let logs = self.servers.iter().map(Served::log);
-        let is_wrong = |line: &&str| ["\"ERROR\"", "damaged", "cannot be read"].iter().any(|word| line.contains(word));
+        let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
+        let is_wrong = |line: &&str| {
+            // What is refused during a restart was an error of earlier versions.
+            has(line, &["\"ERROR\"", "damaged", "cannot be read"]) && !has(line, &["\"DRAINING\"", "\"STARTING\""])
+        };
         logs.flat_map(|log| log.lines().filter(is_wrong).map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
