@@ -267,7 +267,9 @@ fn runs_are_found_by_their_words_model_and_dates_at_any_width() {
     let [narrow, middle, wide] = found(&filters);
     assert!(narrow.starts_with("RUN                   STATUS     TASKS\n"), "{narrow}");
     for picture in [&middle, &wide] {
-        assert!(picture.lines().next().is_some_and(|head| head.ends_with("TASKS   STARTED  TOOK")), "{picture}");
+        // Its columns are as wide as its times, which are longer on a busy machine.
+        let heads: Vec<&str> = picture.lines().next().unwrap_or_default().split_whitespace().collect();
+        assert_eq!(heads, ["RUN", "STATUS", "TASKS", "STARTED", "TOOK"], "{picture}");
     }
     for picture in [&narrow, &middle, &wide] {
         assert_eq!(picture.matches("completed").count(), 1, "{picture}");
