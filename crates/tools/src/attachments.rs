@@ -11,6 +11,7 @@ use std::sync::Arc;
 use consort_core::id::Millis;
 use consort_core::message::Attached;
 use consort_core::owner::Owner;
+use consort_core::spec::Kind;
 use consort_log::{self as log, Append, Log, Order, Query, Record, Row};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -216,6 +217,14 @@ impl Attachments {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether only threads use an attachment: then nobody but its owner may see it.
+    pub async fn is_of_threads(&self, id: &str) -> Result<bool, Error> {
+        let uses = Query { tags: vec![(OF_TAG.to_owned(), Some(id.to_owned()))], ..all(USE) };
+        let uses = self.log.list(uses).await?.rows;
+        let is_run = |by: &String| by.starts_with(Kind::Run.word());
+        Ok(!uses.is_empty() && !uses.iter().filter_map(|(_, row)| row.tags.get(BY_TAG)).any(is_run))
     }
 
     /// Erases the attachments that only these runs and threads used, which are gone.

@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use consort_tools::attachments::{self, Attachment};
+use consort_tools::attachments::{self, Attachment, Attachments};
 use futures::{StreamExt, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -96,10 +96,7 @@ async fn one(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let attachments = site.engine().attachments();
-    let attachment = attachments.get(&id).await?;
-    if !pass.sight.covers(&attachment.owner) {
-        return Err(missing(&id));
-    }
+    let attachment = seen(&attachments, &pass, &id).await?;
     let mut reading = attachments.open(&attachment);
     // What cannot be read is a problem rather than an answer that breaks off, if it is known by then.
     let first = reading.next().await?.unwrap_or_default();
@@ -126,17 +123,21 @@ async fn remove(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let attachments = site.engine().attachments();
-    if !pass.sight.covers(&attachments.get(&id).await?.owner) {
-        return Err(missing(&id));
-    }
+    seen(&attachments, &pass, &id).await?;
     attachments.delete(&id).await?;
     tracing::info!(attachment = id, by = caller.0, "attachment deleted");
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the same problem as for an attachment that nobody has.
-fn missing(id: &str) -> Problem {
-    consort_tools::attachments::Error::Unknown(id.to_owned()).into()
+/// Returns an attachment that the caller sees: one of its owner, and if it sees the runs of all owners, those of others
+/// too, but for files of threads. One that it does not see is missing, as one that nobody has.
+async fn seen(stored: &Attachments, pass: &Pass, id: &str) -> Result<Attachment, Problem> {
+    let attachment = stored.get(id).await?;
+    let is_own = pass.sight.owner() == attachment.owner;
+    if pass.sight.covers(&attachment.owner) && (is_own || !stored.is_of_threads(id).await?) {
+        return Ok(attachment);
+    }
+    Err(attachments::Error::Unknown(id.to_owned()).into())
 }
 
 /// Returns a name as RFC 8187 writes it.

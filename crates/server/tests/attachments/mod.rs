@@ -171,6 +171,17 @@ async fn an_attachment_is_its_owners() {
         assert_eq!(send(&here, &format!("GET {path}"), &with(key), b"").await.status, status, "{key}");
     }
     assert_eq!(upload(&here, &with("al"), b"x").await.problem(), (403, "FORBIDDEN".to_owned()));
+    // A key that sees the runs of all owners sees no threads, and no files of them.
+    let of_thread = upload(&here, &with("ann"), b"a secret").await.json()["id"].clone();
+    let head = with("ann").replace("text/plain", "application/json");
+    let thread = send(&here, "POST /api/threads", &head, b"{}").await.json()["id"].as_str().unwrap().to_owned();
+    let message = json!({ "content": "Read it", "attachments": [of_thread] }).to_string();
+    let said = send(&here, &format!("POST /api/threads/{thread}/messages"), &head, message.as_bytes()).await;
+    assert_eq!(said.status, 202, "{}", said.body);
+    let private = format!("/api/attachments/{}", of_thread.as_str().unwrap());
+    for (key, status) in [("ann", 200), ("bob", 404), ("eve", 404)] {
+        assert_eq!(send(&here, &format!("GET {private}"), &with(key), b"").await.status, status, "{key}");
+    }
     for (key, status) in [("al", 403), ("bob", 404), ("eve", 204)] {
         assert_eq!(send(&here, &format!("DELETE {path}"), &with(key), b"").await.status, status, "{key}");
     }
