@@ -91,6 +91,8 @@ price = { input = 3.0, output = 15.0 }
   return `${model('swift')}${model('deep')}
 [server]
 max_concurrent_runs = 50
+# Longer than the longest file takes on a busy machine: its questions are looked at last.
+review_timeout = "2h"
 workspace = "./workspace"
 
 [ensemble]
