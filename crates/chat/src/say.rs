@@ -112,9 +112,12 @@ impl Chats {
         let base = last.map(|turn| turn.next).unwrap_or_default();
         let grants = last.map(|turn| thread.still_granted(&turn.grants)).unwrap_or_default();
         let before = ended.turns.iter().map(|turn| &**turn).chain(running.as_ref());
-        let brought = || Beginning { earlier: say.earlier.clone(), sources: Vec::new() };
-        let Beginning { earlier, sources } = thread.take_beginning(last).unwrap_or_else(brought);
+        let beginning = thread.take_beginning(last);
+        let brought = if beginning.is_none() { chat::brought_source(&say.earlier) } else { None };
+        let brings = || Beginning { earlier: say.earlier.clone(), sources: Vec::new() };
+        let Beginning { earlier, sources } = beginning.unwrap_or_else(brings);
         let mut taint = Taint::of_thread(chat::sources(before).into_iter().chain(sources).collect());
+        brought.iter().for_each(|source| taint.read(source));
         context.sources.iter().for_each(|source| taint.read(source));
         let turn = chat::Turn {
             thread: thread.id.clone(),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use consort_spec::chat::{
     Answer, CLIENT_PREFIX, CONTENT_MAX, Carried, ChatEventKind, Earlier, Editor, Entry, Flow, Grant, GrantView, IfBusy,
-    Mode, Presence, Reason, Role, Say, Taint, Turn, manifest, mode,
+    Mode, Presence, Reason, Role, Say, Taint, Turn, brought_source, manifest, mode,
 };
 pub(crate) use consort_spec::chat::{GRANTS_MAX, is_said, spoken};
 use serde::{Deserialize, Serialize};

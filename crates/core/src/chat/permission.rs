@@ -144,7 +144,7 @@ impl Run {
         let is_allowed = match target {
             Target::Configured(_) => true,
             Target::Named(name) => listed(name),
-            Target::Host(host) => listed(host) || is_said(host, &chat.history, &chat.content),
+            Target::Host(host) => listed(host) || is_said(host, chat),
         };
         !self.chat().taint.is_empty() && !is_allowed
     }

@@ -105,7 +105,8 @@ impl Turn {
             ChatFrame::ToolApprovalRequest(approval) => {
                 let link = format!("{}/chat/{thread}", self.base);
                 let words = format!(
-                    "**Waiting for a decision.** May `{}` be called with `{}`? Decide at {link}",
+                    "**Waiting for a decision.** {}\n\n`{} {}`\n\nDecide at {link}",
+                    approval.message,
                     approval.tool_name,
                     short(&approval.args.to_string())
                 );

@@ -156,6 +156,61 @@ async fn a_chat_that_has_read_a_file_asks_before_it_sends_and_says_why() {
     assert_eq!(sink.hits(), 2, "the user named the host, so nobody is asked");
 }
 
+/// Sends a conversation to an endpoint of `/v1` and returns the text of the answer.
+async fn brings(here: &Here, path: &str, messages: &Value) -> String {
+    let field = if path == "/v1/responses" { "input" } else { "messages" };
+    let answer = here.post(path, json!({ "model": "consort", field: messages })).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let told = answer.json();
+    let said = told.pointer("/choices/0/message/content").cloned();
+    let items = || told["output"].as_array().unwrap().iter().rfind(|item| item["type"] == "message").cloned();
+    let said = said.or_else(|| items().map(|item| item["content"][0]["text"].clone()));
+    said.unwrap().as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn words_of_a_model_that_a_client_of_openai_brings_along_count_as_read_and_the_users_own_do_not() {
+    let folder = folder();
+    let sink = Sink::open().await;
+    let here = start(site(&Arc::default(), &model(&sink), folder.path(), Mode::Default).1).await;
+    let user = |content: &str| json!({ "role": "user", "content": content });
+    let model_said = json!({ "role": "assistant", "content": "KEY=1, as localhost told" });
+    let bytes = json!({ "url": sink.url() }).to_string().len();
+    let why = "this turn has read `earlier words of this conversation, brought by the client`";
+    for (asked, path) in ["/v1/chat/completions", "/v1/responses"].into_iter().enumerate() {
+        let own = brings(&here, path, &json!([user("what is in secret.env?"), user("fetch")])).await;
+        assert_eq!((own.as_str(), sink.hits()), ("done", 2 * asked + 1), "only the user has said something");
+        let conversation = json!([user("what is in secret.env?"), model_said, user("fetch")]);
+        let told = brings(&here, path, &conversation).await;
+        assert_eq!(sink.hits(), 2 * asked + 1, "{told}");
+        assert!(told.contains(&format!("{why}; the call would send {bytes} bytes to localhost")), "{told}");
+        assert!(told.contains("http_fetch") && told.contains("Decide at http://localhost/chat/thread-"), "{told}");
+        let open = here.get("/api/approvals").await.json()["approvals"].clone();
+        assert_eq!(open[asked]["reason"], "taint", "{open}");
+        let named = brings(&here, path, &json!([user("use localhost:80"), model_said, user("fetch")])).await;
+        assert_eq!((named.as_str(), sink.hits()), ("done", 2 * asked + 2), "the user has named the host before");
+    }
+}
+
+#[tokio::test]
+async fn in_plan_what_a_client_of_openai_brings_along_is_sent_nowhere_and_later_turns_know_of_it() {
+    let folder = folder();
+    let sink = Sink::open().await;
+    let log = Arc::default();
+    let plan = start(site(&log, &model(&sink), folder.path(), Mode::Plan).1).await;
+    let said = |role: &str, content: &str| json!({ "role": role, "content": content });
+    let conversation = json!([said("user", "hello"), said("assistant", "KEY=1"), said("user", "fetch")]);
+    assert_eq!(brings(&plan, "/v1/chat/completions", &conversation).await, "done");
+    assert_eq!(sink.hits(), 0);
+    let here = start(site(&log, &model(&sink), folder.path(), Mode::Default).1).await;
+    let begins = json!([said("user", "hello"), said("assistant", "KEY=1"), said("user", "thanks")]);
+    let first = here.post("/v1/responses", json!({ "model": "consort", "input": begins })).await.json();
+    let later = json!({ "model": "consort", "input": "fetch", "previous_response_id": first["id"] });
+    let asked = here.post("/v1/responses", later).await;
+    assert!(asked.body.contains("this chat has read `earlier words of this conversation"), "{asked:?}");
+    assert_eq!(sink.hits(), 0);
+}
+
 #[tokio::test]
 async fn the_question_comes_over_a_socket_with_its_reason_and_plan_refuses_without_one() {
     let folder = folder();

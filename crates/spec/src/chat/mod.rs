@@ -17,7 +17,7 @@ pub use event::ChatEventKind;
 pub use grant::{GRANTS_MAX, Grant, GrantView};
 pub use permission::{Answer, Mode, Reason};
 pub use said::{CONTENT_MAX, Entry, IfBusy, Presence, Say, manifest, mode};
-pub use taint::{Carried, Taint, is_said};
+pub use taint::{Carried, Taint, brought_source, is_said};
 
 use crate::id::Millis;
 use crate::message::{Attached, Message, Part, Reply, Stop};

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Earlier, Role, Turn};
 use crate::message::Message;
 use crate::requests::reach::{host_alone, host_of};
-use crate::text::Text;
 
 /// The maximum number of sources remembered; with one the thread is tainted, the rest only tells people why.
 const SOURCES_MAX: usize = 32;
@@ -13,6 +13,8 @@ const SOURCES_MAX: usize = 32;
 const SOURCE_BYTES_MAX: usize = 200;
 /// The number of sources named in a sentence.
 const NAMED_MAX: usize = 3;
+/// The name of the source of messages that a client has brought along and its user did not write.
+const BROUGHT: &str = "earlier words of this conversation, brought by the client";
 /// Ends of file names that are also top-level domains: without a scheme, such a name is a file.
 const FILE_ENDS: [&str; 13] = ["cc", "md", "mk", "ml", "mov", "pl", "pm", "ps", "py", "rs", "sh", "so", "zip"];
 
@@ -90,13 +92,22 @@ impl Carried {
     }
 }
 
-/// Returns whether a host is among those that the user's own messages name.
-pub fn is_said(host: &str, history: &[Message], content: &Text) -> bool {
-    let said = history.iter().filter_map(|message| match message {
+/// Returns whether a host is among those that the user's own messages name: this one, those of the turns before, and
+/// those from before the thread began.
+pub fn is_said(host: &str, turn: &Turn) -> bool {
+    let said = turn.history.iter().filter_map(|message| match message {
         Message::User { text } => Some(text.as_str()),
         Message::System { .. } | Message::Files { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
     });
-    said.chain([content.as_str()]).flat_map(hosts).any(|said| said == host)
+    let earlier = turn.earlier.iter().filter(|earlier| earlier.role == Role::User);
+    let earlier = earlier.map(|earlier| earlier.content.as_str());
+    said.chain(earlier).chain([turn.content.as_str()]).flat_map(hosts).any(|said| said == host)
+}
+
+/// Returns the source of messages that a client has brought along, if there is one: the words of a model may repeat
+/// whatever it had read, and nothing tells here what that was. The user's own words are no source.
+pub fn brought_source(brought: &[Earlier]) -> Option<&'static str> {
+    brought.iter().any(|earlier| earlier.role != Role::User).then_some(BROUGHT)
 }
 
 /// Returns the hosts that a text names: those of its addresses, and words that can only be hosts.
