@@ -66,6 +66,8 @@ pub struct Review {
     pub task_name: String,
     /// The output of the task so far; empty before it starts.
     pub output: String,
+    /// Whether that output was cut at the output limit of the model and accepted as it is.
+    pub truncated: bool,
     /// The question of the agent, when an agent asked for the review.
     pub prompt: Option<String>,
     /// Whether it is before, during or after the task.
@@ -129,6 +131,7 @@ impl Event {
             id: review.review_id.clone(),
             task_name: review.task.task_name.clone().unwrap_or_default(),
             output: review.task_output.to_string(),
+            truncated: review.truncated,
             prompt: review.prompt.clone(),
             timing: review.timing,
         })

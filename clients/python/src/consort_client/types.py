@@ -2362,6 +2362,8 @@ class Review(TypedDict):
     taskName: str
     # The output that is reviewed; empty before the task.
     taskOutput: str
+    # Whether that output was cut at the output limit and accepted as it is.
+    truncated: NotRequired[bool]
     # Before, while or after the task is done.
     timing: Literal['BEFORE_EXECUTION', 'DURING_EXECUTION', 'AFTER_EXECUTION']
     # The time for which it waits; 0 means without limit.
@@ -2425,6 +2427,8 @@ class ReviewRequestedFrame(Event):
     reviewId: str
     # The output that is reviewed; empty before the task.
     taskOutput: str
+    # Whether that output was cut at the output limit and accepted as it is.
+    truncated: NotRequired[bool]
     # Before, while or after the task is done.
     timing: Literal['BEFORE_EXECUTION', 'DURING_EXECUTION', 'AFTER_EXECUTION']
     # The time for which it waits; 0 means without limit.

@@ -955,6 +955,8 @@ export type ServerReviewRequested = Event & {
   reviewId: string;
   /** The output that is reviewed; empty before the task. */
   taskOutput: string;
+  /** Whether that output was cut at the output limit and accepted as it is. */
+  truncated?: boolean;
   /** Before, while or after the task is done. */
   timing: 'BEFORE_EXECUTION' | 'DURING_EXECUTION' | 'AFTER_EXECUTION';
   /** The time for which it waits; 0 means without limit. */

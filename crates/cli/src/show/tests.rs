@@ -153,6 +153,7 @@ fn review(task: TaskPlace, timing: Timing) -> Review {
         task,
         review_id: "run-1-review-0".to_owned(),
         task_output: "Bees".into(),
+        truncated: false,
         timing,
         timeout_ms: 0,
         on_timeout: None,

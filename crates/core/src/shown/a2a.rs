@@ -103,11 +103,8 @@ impl A2aTask<'_> {
         let parts = match state {
             TaskState::InputRequired => self.asked(),
             TaskState::Failed | TaskState::Rejected => vec![json!({ "text": self.failure() })],
-            TaskState::Submitted
-            | TaskState::Working
-            | TaskState::Completed
-            | TaskState::Canceled
-            | TaskState::AuthRequired => Vec::new(),
+            TaskState::Completed => self.run.cut_note().map(|note| json!({ "text": note })).into_iter().collect(),
+            TaskState::Submitted | TaskState::Working | TaskState::Canceled | TaskState::AuthRequired => Vec::new(),
         };
         if !parts.is_empty() {
             let id = format!("{}-status", self.id);
@@ -122,15 +119,16 @@ impl A2aTask<'_> {
         if self.run.spec().chat.is_some() {
             let last = self.run.rows().iter().rev().find(|row| row.role == Role::Assistant);
             let answer = last.filter(|row| !row.is_error && self.run.ended());
-            return answer.map(|row| artifact((RESULT, RESULT), row.shown().as_str(), None)).into_iter().collect();
+            let made = answer.map(|row| marked(artifact((RESULT, RESULT), row.shown().as_str(), None), row.truncated));
+            return made.into_iter().collect();
         }
         let ResultFrame::RunResult(RunResult { outputs, output, .. }) = self.run.result(self.id);
         let count = outputs.len();
         let made = outputs.iter().enumerate().map(|(index, made)| {
-            let TaskOutput { task_name, output: text, parsed_output, .. } = made;
+            let TaskOutput { task_name, output: text, parsed_output, truncated, .. } = made;
             let is_result = output.is_some() && index + 1 == count;
             let id = if is_result { RESULT.to_owned() } else { format!("task-{}", index + 1) };
-            artifact((&id, task_name), text.as_str(), parsed_output.as_ref())
+            marked(artifact((&id, task_name), text.as_str(), parsed_output.as_ref()), *truncated)
         });
         made.collect()
     }
@@ -148,13 +146,20 @@ impl A2aTask<'_> {
 
     /// Returns the task with everything that is known of it.
     pub fn json(&self) -> Value {
-        json!({ "id": self.id, "contextId": self.context, "status": self.status(), "artifacts": self.artifacts(),
-            "history": self.history() })
+        let task = json!({ "id": self.id, "contextId": self.context, "status": self.status(),
+            "artifacts": self.artifacts(), "history": self.history() });
+        marked(task, self.is_cut())
+    }
+
+    /// Returns whether it completed with an output that was cut.
+    pub fn is_cut(&self) -> bool {
+        self.run.cut_note().is_some()
     }
 
     /// Returns the event that its status has changed.
     pub fn status_update(&self) -> Value {
-        json!({ "statusUpdate": { "taskId": self.id, "contextId": self.context, "status": self.status() } })
+        let update = json!({ "taskId": self.id, "contextId": self.context, "status": self.status() });
+        json!({ "statusUpdate": marked(update, self.is_cut()) })
     }
 
     /// Returns whether it failed because a limit of its budget would have been passed.
@@ -189,6 +194,14 @@ pub fn artifact((id, name): (&str, &str), text: &str, data: Option<&Value>) -> V
     let data = data.map(|data| json!({ "data": data, "mediaType": "application/json" }));
     let parts: Vec<Value> = std::iter::once(json!({ "text": text })).chain(data).collect();
     json!({ "artifactId": id, "name": name, "parts": parts })
+}
+
+/// Returns a task, an artifact or an event with the mark that an output was cut at the output limit, if one was.
+pub fn marked(mut shown: Value, is_cut: bool) -> Value {
+    if let (Value::Object(fields), true) = (&mut shown, is_cut) {
+        fields.insert("metadata".to_owned(), json!({ "truncated": true }));
+    }
+    shown
 }
 
 /// Returns the messages that a webhook of a task gets for its events from `since` on, and the run.

@@ -108,7 +108,7 @@ impl Run {
     }
 
     fn end_data(&self, run: &str) -> Value {
-        json!({
+        let mut data = json!({
             "runId": run,
             "ensemble": self.spec().name,
             "owner": self.owner().as_str(),
@@ -119,7 +119,11 @@ impl Run {
             "totalTokens": self.total_tokens(),
             "error": self.error(),
             "tags": self.spec().tags,
-        })
+        });
+        if let (Value::Object(fields), true) = (&mut data, self.truncated()) {
+            fields.insert("truncated".to_owned(), json!(true));
+        }
+        data
     }
 
     /// Returns the number of questions that people were asked so far.

@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use crate::state::run::Run;
 
+/// The note about an output that was cut, for the person who decides about it.
+pub const OUTPUT_CUT: &str = "This output was cut at the output limit of the model: it is not complete.";
+
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
@@ -44,8 +47,12 @@ impl Run {
         let reviews = self.pending_reviews(run).into_iter().map(|review| {
             let needs = if review.prompt.is_some() { Needs::Words } else { Needs::Decision };
             let asked = review.prompt.clone().unwrap_or_else(|| format!("Review the task '{}'", review.task_name));
-            let output =
-                if review.task_output.is_empty() { String::new() } else { format!("\n\n{}", review.task_output) };
+            let shown = Some(review.task_output.as_str()).filter(|output| !output.is_empty());
+            let output: String = shown
+                .into_iter()
+                .chain(review.truncated.then_some(OUTPUT_CUT))
+                .map(|text| format!("\n\n{text}"))
+                .collect();
             let schema = json!({
                 "type": "object",
                 "properties": {

@@ -48,6 +48,11 @@ impl Unfinished {
         self.withheld
     }
 
+    /// Returns whether the accepted answer is a cut one.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.truncated
+    }
+
     /// Returns the text so far followed by `more`, without reasoning.
     pub(crate) fn with(&self, more: &str) -> String {
         output::without_thoughts(format!("{}{more}", self.said))

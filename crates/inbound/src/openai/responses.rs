@@ -63,6 +63,16 @@ enum Kind {
     Reasoning,
 }
 
+/// The progress of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ItemStatus {
+    InProgress,
+    Completed,
+    /// It was cut at the output limit.
+    Incomplete,
+}
+
 struct Item {
     kind: Kind,
     text: String,
@@ -95,7 +105,8 @@ impl Responding {
 
     /// Returns the last events.
     pub fn end(&mut self, end: &End, usage: Usage) -> Vec<Event> {
-        let mut events = self.close();
+        let is_cut = matches!(end, End::Answer { is_cut: true, .. });
+        let mut events = self.close_as(if is_cut { ItemStatus::Incomplete } else { ItemStatus::Completed });
         let (name, status, more) = match end {
             End::Answer { is_cut: true, .. } => {
                 let details = json!({ "incomplete_details": { "reason": "max_output_tokens" } });
@@ -135,7 +146,7 @@ impl Responding {
     }
 
     fn opened(&mut self, kind: Kind) -> Vec<Event> {
-        let item = self.item(kind, None);
+        let item = self.item(kind, ItemStatus::InProgress, None);
         let index = self.output.len();
         let part = part(kind, "");
         let added = match kind {
@@ -150,8 +161,13 @@ impl Responding {
 
     /// Completes the open item.
     fn close(&mut self) -> Vec<Event> {
+        self.close_as(ItemStatus::Completed)
+    }
+
+    /// Closes the open item with this status.
+    fn close_as(&mut self, status: ItemStatus) -> Vec<Event> {
         let Some(Item { kind, text }) = self.open.take() else { return Vec::new() };
-        let item = self.item(kind, Some(&text));
+        let item = self.item(kind, status, Some(&text));
         let part = part(kind, &text);
         let [said, done] = match kind {
             Kind::Message => ["response.output_text.done", "response.content_part.done"],
@@ -172,8 +188,7 @@ impl Responding {
     }
 
     /// Returns an item; without a text it has just begun.
-    fn item(&self, kind: Kind, text: Option<&str>) -> Value {
-        let status = if text.is_some() { "completed" } else { "in_progress" };
+    fn item(&self, kind: Kind, status: ItemStatus, text: Option<&str>) -> Value {
         let id = self.item_id(kind);
         let parts: Vec<Value> = text.map(|text| part(kind, text)).into_iter().collect();
         match kind {

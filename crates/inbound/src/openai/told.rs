@@ -7,6 +7,7 @@ use consort_core::frame::field::{Review, TaskPlace};
 use consort_core::frame::live::LiveFrame;
 use consort_core::frame::numbered::EventFrame;
 use consort_core::frame::run::Frame as RunFrame;
+use consort_core::question::OUTPUT_CUT;
 use consort_core::spec::Workflow;
 use consort_core::status::Status;
 use consort_core::view::{ResultFrame, RunResult};
@@ -216,7 +217,9 @@ impl Run {
             Some(prompt) => prompt.clone(),
             None => format!("the task '{task}' is to be reviewed"),
         };
-        let output = if review.task_output.is_empty() { String::new() } else { format!("\n\n{}", review.task_output) };
+        let shown = Some(review.task_output.as_str()).filter(|output| !output.is_empty());
+        let note = review.truncated.then_some(OUTPUT_CUT);
+        let output: String = shown.into_iter().chain(note).map(|text| format!("\n\n{text}")).collect();
         format!("**Waiting for a person:** {question}. Decide at {link}{output}")
     }
 }

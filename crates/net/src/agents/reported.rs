@@ -21,6 +21,8 @@ pub(crate) struct ReportedTask {
     message: Option<String>,
     /// The bytes of all artifacts.
     size: usize,
+    /// Whether the agent has marked what it made as cut at a limit.
+    is_cut: bool,
 }
 
 /// The end of a task, for the model that asked for it.
@@ -41,6 +43,7 @@ impl ReportedTask {
             self.snapshot(task);
         } else if let Some(update) = event.get("statusUpdate") {
             self.name(update.get("taskId"));
+            self.is_cut |= is_cut(update);
             return self.status(update.get("status"));
         } else if let Some(update) = event.get("artifactUpdate") {
             self.name(update.get("taskId"));
@@ -55,6 +58,7 @@ impl ReportedTask {
     /// Takes a whole task.
     pub(crate) fn snapshot(&mut self, task: &Value) {
         self.name(task.get("id"));
+        self.is_cut |= is_cut(task);
         self.status(task.get("status"));
         for artifact in task.get("artifacts").and_then(Value::as_array).into_iter().flatten() {
             self.artifact(artifact, false);
@@ -103,8 +107,14 @@ impl ReportedTask {
         match self.state.strip_prefix("TASK_STATE_")? {
             "COMPLETED" => {
                 let texts: Vec<&str> = self.artifacts.iter().map(|(_, text)| text.as_str()).collect();
-                let made = texts.join("\n\n");
-                Some(Verdict::Done(cut(if made.is_empty() { self.said.clone() } else { made }, RESULT_MAX)))
+                let made = cut(texts.join("\n\n"), RESULT_MAX);
+                // Half an answer does not pass for a whole one.
+                let note = if self.is_cut { self.said.as_str() } else { "" };
+                Some(Verdict::Done(match (made.is_empty(), note) {
+                    (true, _) => self.said.clone(),
+                    (false, "") => made,
+                    (false, note) => format!("{made}\n\n[{note}]"),
+                }))
             }
             "FAILED" => Some(Verdict::Failed(format!("the task failed: {}", said()))),
             "CANCELED" => Some(Verdict::Failed("the task was cancelled".to_owned())),
@@ -114,6 +124,11 @@ impl ReportedTask {
             _ => None,
         }
     }
+}
+
+/// Returns whether a task or an event is marked as cut at a limit.
+fn is_cut(marked: &Value) -> bool {
+    marked.pointer("/metadata/truncated") == Some(&Value::Bool(true))
 }
 
 /// Returns the texts of a message or an artifact; data as JSON.
@@ -179,6 +194,23 @@ mod tests {
         let mut told = ReportedTask::default();
         told.take(&json!({ "message": { "parts": [{ "text": "hi" }, { "data": { "a": 1 } }] } }));
         assert_eq!(told.verdict(), Some(Verdict::Done("hi\n{\"a\":1}".to_owned())));
+    }
+
+    #[test]
+    fn half_an_answer_is_told_with_the_words_that_say_so_and_other_words_of_an_end_are_left_out() {
+        for (metadata, expected) in [(json!({ "truncated": true }), "half\n\n[it was cut]"), (json!({}), "half")] {
+            let mut told = ReportedTask::default();
+            told.take(&artifact("a", "half", false));
+            let mut end = status("COMPLETED", "it was cut");
+            end["statusUpdate"]["metadata"] = metadata.clone();
+            told.take(&end);
+            assert_eq!(told.verdict(), Some(Verdict::Done(expected.to_owned())));
+            let mut told = ReportedTask::default();
+            let status = &end["statusUpdate"]["status"];
+            let artifacts = json!([{ "artifactId": "a", "parts": [{ "text": "half" }] }]);
+            told.snapshot(&json!({ "id": "t", "status": status, "artifacts": artifacts, "metadata": metadata }));
+            assert_eq!(told.verdict(), Some(Verdict::Done(expected.to_owned())));
+        }
     }
 
     #[test]

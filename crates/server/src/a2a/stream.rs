@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use consort_core::a2a::{RESULT, TaskState, message};
+use consort_core::a2a::{RESULT, TaskState, marked, message};
 use consort_core::frame::field::Iso;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
@@ -167,7 +167,7 @@ impl Telling {
                 // The text was sent: only what it is as data follows, or that nothing does.
                 let data = artifact.pointer("/parts/1").cloned().unwrap_or_else(|| json!({ "text": "" }));
                 let rest = json!({ "artifactId": RESULT, "name": RESULT, "parts": [data] });
-                self.artifact(rest, (true, true));
+                self.artifact(marked(rest, artifact.get("metadata").is_some()), (true, true));
             } else {
                 self.artifact(artifact, (false, true));
             }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use consort_chat as chats;
-use consort_core::a2a::{A2aTask, CONTEXT_TAG, TaskState, message};
+use consort_core::a2a::{A2aTask, CONTEXT_TAG, TaskState, marked, message};
 use consort_core::decide::{Command, Refused};
 use consort_core::event::CancelMode;
 use consort_core::frame::field::Iso;
@@ -110,7 +110,7 @@ impl Found {
             let newest: Vec<&Value> = history.iter().skip(history.len() - kept).collect();
             task.insert("history".to_owned(), json!(newest));
         }
-        Value::Object(task)
+        marked(Value::Object(task), self.begun().is_some_and(|begun| begun.is_cut()))
     }
 
     /// Returns the task as it was when it began.

@@ -12,7 +12,8 @@ use consort_core::view::ResultFrame;
 use consort_runtime::engine::Engine;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResult, ContentBlock, DetailedTask, InputRequest, InputResponses, JsonObject, Task, TaskPayload, TaskStatus,
+    CallToolResult, ContentBlock, DetailedTask, InputRequest, InputResponses, JsonObject, MetaObject, Task,
+    TaskPayload, TaskStatus,
 };
 use serde_json::{Value, json};
 
@@ -28,6 +29,10 @@ use consort_inbound::problem::{Code, Problem};
 const POLL_MS: u64 = 1_000;
 /// The beginning of the ids of turns; any other task is a run.
 pub(super) const TURN: &str = "turn-";
+/// The output of a run, in the data of a result that was cut.
+const OUTPUT: &str = "output";
+/// The mark of such a result.
+const TRUNCATED: &str = "truncated";
 
 /// Returns whether this is the id of a turn.
 pub(super) fn is_turn(id: &str) -> bool {
@@ -140,14 +145,33 @@ pub(super) fn finished(run: &Run, id: &str) -> CallToolResult {
     } else {
         let output = result.output.as_ref().map(ToString::to_string);
         let text = output.or(result.error).unwrap_or_else(|| format!("the run ended as {}", result.status));
-        (text, result.parsed_output)
+        (text, result.parsed_output.clone())
     };
-    let content = vec![ContentBlock::text(text)];
+    let mut content = vec![ContentBlock::text(text.as_str())];
     if result.status != Status::Completed {
         return CallToolResult::error(content);
     }
-    let mut result = CallToolResult::success(content);
+    let note = run.cut_note();
+    content.extend(note.map(ContentBlock::text));
+    let is_parsed = result.parsed_output.is_some();
+    let mut told = CallToolResult::success(content);
     // Only an object can be structured content for every version of the protocol.
-    result.structured_content = data.filter(Value::is_object);
-    result
+    told.structured_content = data.filter(Value::is_object);
+    if note.is_some() {
+        mark(&mut told, &text, is_parsed);
+    }
+    told
+}
+
+/// Marks a result whose output was cut. Data that keeps to the schema of its task has the mark beside it.
+fn mark(told: &mut CallToolResult, text: &str, is_parsed: bool) {
+    let mark = || JsonObject::from_iter([(TRUNCATED.to_owned(), json!(true))]);
+    if is_parsed {
+        told.meta = Some(MetaObject(mark()));
+        return;
+    }
+    let data = told.structured_content.get_or_insert_with(|| json!({ OUTPUT: text }));
+    if let Value::Object(fields) = data {
+        fields.extend(mark());
+    }
 }

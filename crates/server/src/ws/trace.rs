@@ -271,6 +271,7 @@ mod tests {
                 task: TaskPlace::default(),
                 review_id: id.to_owned(),
                 task_output: Default::default(),
+                truncated: false,
                 timing: Timing::AfterExecution,
                 timeout_ms: 0,
                 on_timeout: None,

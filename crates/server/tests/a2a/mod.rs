@@ -14,7 +14,7 @@ use consort_server::access::{Key, Scope};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Here, engine, engine_over, server, start, task};
-use crate::mcp::sharing;
+use crate::mcp::{cutting, sharing};
 use crate::says;
 
 async fn here(model: ScriptedModel) -> Here {
@@ -359,4 +359,29 @@ async fn a_run_that_would_pass_its_budget_is_rejected() {
     let task = Client::of(&here).says(asked("m-1", "run_ensemble", "x")).await;
     assert_eq!(state(&task), "TASK_STATE_REJECTED", "{task}");
     assert!(task["status"]["message"]["parts"][0]["text"].as_str().unwrap().contains("BUDGET_EXCEEDED"), "{task}");
+}
+
+#[tokio::test]
+async fn half_an_answer_is_completed_with_a_mark_and_a_sentence_and_a_whole_one_without() {
+    let cut = start(cutting()).await;
+    let client = Client::of(&cut);
+    let mark = json!({ "truncated": true });
+    for message in [said("m-1", "hi"), asked("m-2", "brief", "bees")] {
+        let task = client.says(message).await;
+        assert_eq!((state(&task), text(&task)), ("TASK_STATE_COMPLETED", "half"));
+        assert_eq!((&task["metadata"], &task["artifacts"][0]["metadata"]), (&mark, &mark), "{task}");
+        let told = task["status"]["message"]["parts"][0]["text"].as_str().unwrap();
+        assert!(told.starts_with("The answer was cut at the output limit"), "{told}");
+        assert_eq!(client.task(&id(&task)).await["metadata"], mark);
+    }
+    let told = events(&client.calls("SendStreamingMessage", json!({ "message": said("m-3", "hi") })).await);
+    assert_eq!(made(&told), "half");
+    let last = told.iter().rfind(|event| event["artifactUpdate"]["lastChunk"] == true).unwrap();
+    assert_eq!(last["artifactUpdate"]["artifact"]["metadata"], mark, "{last}");
+    let end = &told.last().unwrap()["statusUpdate"];
+    assert_eq!((&end["metadata"], state(end)), (&mark, "TASK_STATE_COMPLETED"));
+    let whole = here(says("whole")).await;
+    let task = Client::of(&whole).says(said("m-1", "hi")).await;
+    assert_eq!((task.get("metadata"), task["status"].get("message")), (None, None), "{task}");
+    assert_eq!(task["artifacts"][0].get("metadata"), None);
 }

@@ -3,7 +3,7 @@
 
 use consort_core::draft::Draft;
 use consort_core::message::Stop;
-use consort_core::spec::OnTruncated;
+use consort_core::spec::{OnTruncated, ReviewRule};
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
 use serde_json::{Value, json};
@@ -106,4 +106,38 @@ async fn a_reply_cut_inside_a_call_makes_no_call_and_one_that_says_nothing_is_as
         assert!(run["error"].as_str().unwrap().contains(code), "{run}");
         assert_eq!(run["metrics"]["totalToolCalls"], 0);
     }
+}
+
+/// Returns the review that a run of this model waits for, and the frame that asked for it.
+async fn reviewed(model: ScriptedModel) -> (Here, Value, Value) {
+    let rule = OnTruncated::Accept;
+    let here = serving(model, Draft { review: Some(ReviewRule::Required), on_truncated: rule, ..task("a") }).await;
+    let run = here.post("/api/runs", inputs()).await.json()["runId"].as_str().unwrap().to_owned();
+    let review = loop {
+        let open = here.get(&format!("/api/reviews?runId={run}")).await.json();
+        if open["total"] == 1 {
+            break open["reviews"][0].clone();
+        }
+    };
+    let asked = format!("GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\nAccept: application/json");
+    let events = here.send(&asked, b"").await.json();
+    let frame = events["events"].as_array().unwrap().iter().find(|event| event["type"] == "review_requested").cloned();
+    (here, review, frame.unwrap())
+}
+
+#[tokio::test]
+async fn a_review_says_that_the_output_was_cut_and_an_edited_one_is_whole() {
+    let (here, review, frame) = reviewed(ScriptedModel::new().otherwise(cut("half"))).await;
+    assert_eq!((&review["taskOutput"], &review["truncated"]), (&json!("half"), &json!(true)), "{review}");
+    assert_eq!((&frame["taskOutput"], &frame["truncated"]), (&json!("half"), &json!(true)), "{frame}");
+    let run = review["runId"].as_str().unwrap();
+    let detail = here.get(&format!("/api/runs/{run}")).await.json();
+    assert_eq!(detail["pendingReviews"][0]["truncated"], true, "{detail}");
+    let decision = json!({ "decision": "EDIT", "revisedOutput": "whole" });
+    let path = format!("/api/reviews/{}", review["reviewId"].as_str().unwrap());
+    assert_eq!(here.post(&path, decision).await.status, 200);
+    while here.get(&format!("/api/runs/{run}")).await.json()["status"] != "COMPLETED" {}
+    assert_eq!(here.get(&format!("/api/runs/{run}")).await.json().get("truncated"), None);
+    let (_here, review, frame) = reviewed(ScriptedModel::new().otherwise(Line::new().says("whole"))).await;
+    assert_eq!((review.get("truncated"), frame.get("truncated")), (None, None), "{review} {frame}");
 }

@@ -6,8 +6,9 @@ mod refused;
 use std::sync::Arc;
 
 use consort_core::draft::Draft;
+use consort_core::message::Stop;
 use consort_core::owner::Owner;
-use consort_core::spec::ReviewRule;
+use consort_core::spec::{OnTruncated, ReviewRule};
 use consort_log::MemoryLog;
 use consort_models::{Line, ScriptedModel};
 use consort_net::share::{Share, What};
@@ -43,6 +44,24 @@ pub(crate) fn sharing(engine: Engine) -> Server {
     ];
     let shared_workflows = vec![("report".to_owned(), "weekly".to_owned())];
     Server { shares, shared_workflows, max_body_bytes: 65_536, ..server(engine, vec![task("a")]) }
+}
+
+/// A server whose model is always cut at its output limit, and which shares tasks that accept that.
+pub(crate) fn cutting() -> Server {
+    let whole = r#"{"a":1}"#;
+    let cut = |words: &str| Line::new().says(words).stops(Stop::Length);
+    let data = |ask: &consort_models::Ask| format!("{:?}", ask.messages).contains("Do data");
+    let model = ScriptedModel::new().when(data, cut(whole)).otherwise(cut("half"));
+    let mut server = sharing(engine(model, Capacity::UNLIMITED));
+    let schema =
+        json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "additionalProperties": false });
+    let brief = Draft { on_truncated: OnTruncated::Accept, ..task("brief") };
+    let data = Draft { description: "Do data".to_owned(), output_schema: Some(schema), ..brief.clone() };
+    for (name, draft) in [("brief", brief), ("data", data)] {
+        let what = What::Task(Box::new(draft));
+        server.shares.push(Share { name: name.to_owned(), tags: Vec::new(), owner: Owner::local(), what });
+    }
+    server
 }
 
 async fn here(model: ScriptedModel) -> Here {
@@ -383,4 +402,34 @@ async fn the_same_idempotency_key_finds_the_same_run() {
     assert_eq!(names(&keyed.asks("tools/list", json!({})).await).len(), 6);
     let long = Client { more: format!("\r\nIdempotency-Key: {}", "k".repeat(300)), ..Client::of(&here) };
     assert_eq!(long.asks("tools/list", json!({})).await.problem(), (400, "BAD_REQUEST".to_owned()));
+}
+
+#[tokio::test]
+async fn half_an_answer_is_marked_in_words_and_in_data_and_a_whole_one_is_not() {
+    let cut = start(cutting()).await;
+    let client = Client::of(&cut);
+    let marked = |told: &Value, words: &str| {
+        assert_eq!((&told["isError"], text(told)), (&json!(false), words));
+        assert!(told["content"][1]["text"].as_str().unwrap().starts_with("The answer was cut"), "{told}");
+    };
+    for (tool, arguments, name) in
+        [("chat", json!({ "message": "hi" }), "answer"), ("brief", json!({ "topic": "x" }), "output")]
+    {
+        let told = client.calls(tool, arguments).await;
+        marked(&told, "half");
+        let data = &told["structuredContent"];
+        assert_eq!((&data[name], &data["truncated"]), (&json!("half"), &json!(true)), "{told}");
+    }
+    let told = client.calls("data", json!({})).await;
+    marked(&told, r#"{"a":1}"#);
+    assert_eq!(told["structuredContent"], json!({ "a": 1 }), "data keeps to its schema");
+    assert_eq!(told["_meta"]["truncated"], true, "{told}");
+    let whole = here(says("whole")).await;
+    let client = Client::of(&whole);
+    let chat = client.calls("chat", json!({ "message": "hi" })).await;
+    let plain = client.calls("plain", json!({})).await;
+    assert!(chat["structuredContent"].get("truncated").is_none() && plain.get("structuredContent").is_none());
+    for told in [chat, plain] {
+        assert_eq!((told["content"].as_array().unwrap().len(), told.get("_meta")), (1, None), "{told}");
+    }
 }

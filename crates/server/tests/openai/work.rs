@@ -1,6 +1,7 @@
 //! The work behind an answer: runs, decisions that wait for a person, repetition, restarts.
 
 use consort_core::catalog::{EffectClass, Permission};
+use consort_core::message::Stop;
 use consort_core::spec::ReviewRule;
 use consort_tools::ScriptedTool;
 use tokio::sync::Notify;
@@ -163,4 +164,20 @@ async fn an_answer_goes_on_without_its_client() {
     while here.get(&format!("/api/threads/{thread}")).await.json()["running"] != false {}
     let rows = here.get(&format!("/api/threads/{thread}/messages")).await.json();
     assert_eq!(rows["messages"][1]["content"], "done");
+}
+
+#[tokio::test]
+async fn half_an_answer_is_incomplete_in_its_status_and_in_its_item() {
+    let cut = Line::new().says("half").stops(Stop::Length);
+    let here = serving(&ScriptedModel::new().otherwise(cut)).await;
+    let request = json!({ "model": "consort", "input": "hi" });
+    let whole = here.post(RESPONSES, request.clone()).await.json();
+    assert_eq!(whole["status"], "incomplete");
+    let item = &whole["output"][0];
+    assert_eq!((&item["type"], &item["status"]), (&json!("message"), &json!("incomplete")), "{whole}");
+    let events = data(&here.post(RESPONSES, with(request, json!({ "stream": true }))).await);
+    let done = events.iter().find(|event| event["type"] == "response.output_item.done").unwrap();
+    assert_eq!(done["item"]["status"], "incomplete", "{done}");
+    let end = events.last().unwrap();
+    assert_eq!((&end["type"], &end["response"]["output"][0]), (&json!("response.incomplete"), &done["item"]));
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use consort_core::announcement::Topic;
 use consort_core::draft::Draft;
+use consort_core::message::Stop;
 use consort_core::owner::Owner;
-use consort_core::spec::ReviewRule;
+use consort_core::spec::{OnTruncated, ReviewRule};
 use consort_log::MemoryLog;
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
@@ -71,7 +72,7 @@ async fn a_run_that_ended_is_told_of_with_the_same_id_until_it_is_taken() {
     let body = messages[0].json();
     assert_eq!((&body["type"], &body["data"]["runId"]), (&json!("run.completed"), &json!(run)), "{body}");
     assert_eq!((&body["data"]["status"], &body["data"]["tags"]["team"]), (&json!("COMPLETED"), &json!("a")));
-    assert!(body["timestamp"].as_str().unwrap().ends_with('Z'));
+    assert!(body["timestamp"].as_str().unwrap().ends_with('Z') && body["data"].get("truncated").is_none());
     for message in &messages {
         assert_eq!(
             (message.header("webhook-id"), &message.body),
@@ -93,6 +94,19 @@ async fn a_run_that_ended_is_told_of_with_the_same_id_until_it_is_taken() {
     let listed = here.get("/api/webhooks").await;
     assert_eq!(listed.json()["webhooks"][0]["name"], "ops");
     assert!(!listed.body.contains("whsec_") && !listed.body.contains("hidden"), "{listed:?}");
+}
+
+#[tokio::test]
+async fn a_run_that_accepted_half_an_answer_is_told_of_with_the_mark() {
+    let receiver = Receiver::start(&[]).await;
+    let model = ScriptedModel::new().otherwise(Line::new().says("half").stops(Stop::Length));
+    let engine = engine_over(Arc::default(), model, Capacity::UNLIMITED);
+    let brief = Draft { on_truncated: OnTruncated::Accept, ..task("a") };
+    let webhooks = vec![webhook("ops", &receiver.url)];
+    let here = start(Server { webhooks, ..server(engine, vec![brief]) }).await;
+    run(&here, json!({})).await;
+    let told = receiver.messages(1).await[0].json();
+    assert_eq!((&told["type"], &told["data"]["truncated"]), (&json!("run.completed"), &json!(true)), "{told}");
 }
 
 #[tokio::test]

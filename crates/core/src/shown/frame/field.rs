@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::frame::schema::NULLABLE;
+use crate::shown::view::is_false;
 use crate::state::budget::Reason;
 use consort_spec::event::{AfterFailure, Decision, End, Exit, Timing};
 use consort_spec::spec::OnTimeout;
@@ -278,6 +279,9 @@ pub struct Review {
     pub review_id: String,
     /// The output that is reviewed; empty before the task.
     pub task_output: Text,
+    /// Whether that output was cut at the output limit and accepted as it is.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
     /// Before, while or after the task is done.
     pub timing: Timing,
     /// The time for which it waits; 0 means without limit.

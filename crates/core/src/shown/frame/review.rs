@@ -17,10 +17,12 @@ impl Run {
         if let Some(question) = &question {
             task.turn.task_description.clone_from(&question.question);
         }
+        let turn = self.conversations().get(&state.turn);
         Some(Review {
             task,
             review_id: review_id(run, review),
-            task_output: self.conversations().get(&state.turn).map(|turn| turn.output()).unwrap_or_default(),
+            task_output: turn.map(|turn| turn.output()).unwrap_or_default(),
+            truncated: state.timing == Timing::AfterExecution && turn.is_some_and(|turn| turn.unfinished().is_cut()),
             timing: state.timing,
             timeout_ms: state.due.map_or(0, |due| due.saturating_sub(state.opened_at)),
             on_timeout: state.action(),

@@ -44,6 +44,11 @@ pub struct RunResult {
     pub error: Option<String>,
 }
 
+/// The note about a run whose own output was cut.
+const ANSWER_CUT: &str = "The answer was cut at the output limit of the model: it is not complete.";
+/// The note about a run that completed with the cut output of a task before its last one.
+const TASK_CUT: &str = "The output of a task was cut at the output limit of its model: it is not complete.";
+
 /// The output of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -94,6 +99,17 @@ impl Run {
             parsed_output: parsed_output.cloned(),
             error: self.error().map(str::to_owned),
         })
+    }
+
+    /// Returns the sentence for clients of a run that completed although an output was cut and accepted as it is: half
+    /// an answer is not called done without it.
+    pub fn cut_note(&self) -> Option<&'static str> {
+        let is_done = self.status() == Status::Completed && self.truncated();
+        let is_last = || match &self.spec().chat {
+            Some(_) => self.rows().last().is_some_and(|row| row.truncated),
+            None => self.last_ended().is_some_and(|ended| ended.truncated),
+        };
+        is_done.then(|| if is_last() { ANSWER_CUT } else { TASK_CUT })
     }
 
     fn task_output(&self, index: usize) -> Option<TaskOutput> {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::is_false;
 use crate::shown::frame::field::{self, Iso};
 use consort_spec::event::Timing;
 use consort_spec::spec::OnTimeout;
@@ -34,6 +35,9 @@ pub struct Review {
     pub task_name: String,
     /// The output that is reviewed; empty before the task.
     pub task_output: Text,
+    /// Whether that output was cut at the output limit and accepted as it is.
+    #[serde(skip_serializing_if = "is_false")]
+    pub truncated: bool,
     /// Before, while or after the task is done.
     pub timing: Timing,
     /// The time for which it waits; 0 means without limit.
@@ -70,6 +74,7 @@ impl Review {
             round,
             task_name: task.task_name.unwrap_or_default(),
             task_output,
+            truncated: review.truncated,
             timing,
             timeout_ms,
             on_timeout,
