@@ -87,7 +87,7 @@ enum Command {
     Chat(commands::chat::Args),
     /// Serve the control API until Ctrl-C; runs that were cut off go on
     Serve(commands::serve::Args),
-    /// Watch a server full-screen, and decide what waits for you with one key
+    /// Watch a server full-screen, and decide what waits for you
     Top(commands::top::Args),
     /// See and steer the runs of a server
     Runs(commands::runs::Args),

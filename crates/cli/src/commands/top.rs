@@ -1,5 +1,5 @@
 //! `consort top`: the runs of a server on the whole terminal, with what they wait for;
-//! one key decides. [`crate::top`] shows it.
+//! a key that is pressed twice decides. [`crate::top`] shows it.
 
 use std::io::{IsTerminal, stdin};
 
@@ -17,8 +17,8 @@ use crate::workers;
 
 const KEYS: &str = "Keys:
   ↑ ↓       choose a review, an approval or a run; what is known of it is shown below
-  a  r  e   approve; reject and say what should be better; edit in $VISUAL or $EDITOR
-  a  d      allow a call of a chat; deny it
+  a  r  e   approve (asked twice); reject and say what should be better; edit in $VISUAL or $EDITOR
+  a  d      allow a call of a chat; deny it, both asked twice
   x         end the run at this review, asked twice
   p  c      pause or resume a run; cancel it, asked twice
   q         leave

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use consort_core::text::is_invisible;
+use serde_json::Value;
 
 /// The emoji variation selector: `❤` becomes `❤️`.
 const EMOJI_STYLE: char = '\u{fe0f}';
@@ -61,6 +62,12 @@ pub(crate) fn exact_json(json: &str) -> String {
         }
     }
     shown + &exact_word(&word)
+}
+
+/// Returns words with hidden and look-alike characters escaped, as a decision needs them.
+pub(crate) fn exact(words: &str) -> String {
+    let json = exact_json(&Value::String(words.to_owned()).to_string());
+    json.trim_matches('"').replace("\\\"", "\"")
 }
 
 /// Escapes a word without spaces, such as an address. Letters of other scripts are

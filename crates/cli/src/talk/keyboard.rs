@@ -3,8 +3,11 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, stdin};
+use std::time::Instant;
 
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcsetattr,
+};
 use tokio::task::JoinHandle;
 
 /// Bytes read at once; a paste comes in several pieces.
@@ -77,7 +80,9 @@ pub(crate) struct Keyboard {
     /// Decodes the bytes of the terminal into keys.
     decoder: Decoder,
     /// The pending read.
-    reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
+    reading: Option<JoinHandle<io::Result<(Vec<u8>, Instant)>>>,
+    /// The moment at which the last bytes were read.
+    read_at: Instant,
 }
 
 impl Keyboard {
@@ -89,7 +94,8 @@ impl Keyboard {
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(stdin(), OptionalActions::Now, &modes)?;
-        Ok(Keyboard { before, modes, typed: VecDeque::new(), decoder: Decoder::default(), reading: None })
+        let (typed, decoder) = (VecDeque::new(), Decoder::default());
+        Ok(Keyboard { before, modes, typed, decoder, reading: None, read_at: Instant::now() })
     }
 
     /// Returns the next key, or `None` when there will be none. Cancel safe.
@@ -98,6 +104,17 @@ impl Keyboard {
             self.read().await?;
         }
         self.typed.pop_front()
+    }
+
+    /// Returns the moment at which the last key was read, which may be some time before it was asked for.
+    pub(crate) fn read_at(&self) -> Instant {
+        self.read_at
+    }
+
+    /// Discards the keys that were typed before, also those that the terminal still has.
+    pub(crate) fn discard(&mut self) -> io::Result<()> {
+        self.typed.clear();
+        Ok(tcflush(stdin(), QueueSelector::IFlush)?)
     }
 
     /// Returns when Esc is pressed, also one pressed before. Other keys that are typed
@@ -134,7 +151,8 @@ impl Keyboard {
         let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
         let bytes = reading.await;
         self.reading = None;
-        let bytes = bytes.ok()?.ok().filter(|bytes| !bytes.is_empty())?;
+        let (bytes, at) = bytes.ok()?.ok().filter(|(bytes, _)| !bytes.is_empty())?;
+        self.read_at = at;
         self.typed.extend(self.decoder.decode(&bytes));
         Some(())
     }
@@ -146,11 +164,11 @@ impl Drop for Keyboard {
     }
 }
 
-fn read() -> io::Result<Vec<u8>> {
+fn read() -> io::Result<(Vec<u8>, Instant)> {
     let mut bytes = vec![0; CHUNK];
     let length = stdin().lock().read(&mut bytes)?;
     bytes.truncate(length);
-    Ok(bytes)
+    Ok((bytes, Instant::now()))
 }
 
 /// Decodes bytes into keys; they come in pieces that end anywhere.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use consort_core::chat::Answer;
 use futures::StreamExt;
-use serde_json::Value;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Talk;
@@ -15,7 +14,7 @@ use super::place::Begun;
 use super::slash::{self, Command, Wish};
 use super::story::{Approval, End, Story};
 use crate::client::events::Heard;
-use crate::show::safe::exact_json;
+use crate::show::safe::{exact, exact_json};
 
 /// The interval between redraws when nothing happens.
 const TICK: Duration = Duration::from_millis(100);
@@ -237,12 +236,6 @@ fn opening(approval: &Approval) -> String {
 fn covered(approval: &Approval) -> Option<String> {
     let host = Some(&approval.host).filter(|host| !host.is_empty())?;
     Some(format!("for this chat: {} to {}", approval.tool, exact(host)))
-}
-
-/// Returns words with hidden and look-alike characters escaped, as a decision needs them.
-fn exact(words: &str) -> String {
-    let json = exact_json(&Value::String(words.to_owned()).to_string());
-    json.trim_matches('"').replace("\\\"", "\"")
 }
 
 /// Parses a line as the answer to a question.

@@ -1,64 +1,20 @@
 //! The state of the screen: what waits for a person, then the runs; which of them is
 //! chosen, and the effect of each key on it. A key decides only about what was chosen
-//! by the person: when that is gone, nothing is chosen.
+//! by the person and drawn before the key was typed: when that is gone, nothing is
+//! chosen.
+
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::confirm::{Confirm, Stage};
+use super::item::{self, Item, Kind};
 use super::snapshot::Snapshot;
 use crate::client::Call;
-use crate::commands::runs::list::{doing, standing};
-use crate::show::record::{Page, Record};
-use crate::show::words::dollars;
+use crate::show::record::Record;
+use crate::show::safe::exact_json;
 use crate::talk::editor::{Editor, Typed};
 use crate::talk::keyboard::Key;
-
-/// A row of the screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
-    /// The id of the review, the approval or the run.
-    pub(super) id: String,
-    pub(super) kind: Kind,
-    /// The state in one word.
-    pub(super) status: String,
-    /// The tasks that are done, of all.
-    pub(super) tasks: String,
-    pub(super) time: Time,
-    /// The task, the tool, or the title of a run.
-    pub(super) name: String,
-    /// The question that is asked, or what the run does or waits for.
-    pub(super) now: String,
-    /// Everything else that is known, in lines.
-    pub(super) detail: String,
-}
-
-/// The kind of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A review of this text.
-    Output(String),
-    /// A review before a task starts.
-    Beginning,
-    /// A question of an agent.
-    Question,
-    /// A call of a chat that waits for permission.
-    Approval,
-    /// A run under way.
-    Active,
-    /// A run that waits to be resumed.
-    Paused,
-    /// A run that is over.
-    Ended,
-}
-
-/// The time that is shown of a row, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Time {
-    /// It has been so since this moment, since 1970.
-    Since(u64),
-    /// It took this long.
-    Took(u64),
-    Unknown,
-}
 
 /// The input that is awaited from the person, shown in the last line but one.
 #[derive(Clone, Debug)]
@@ -71,11 +27,7 @@ pub(super) enum Ask {
         line: Editor,
     },
     /// The same key once more.
-    Again {
-        key: char,
-        call: Call,
-        words: String,
-    },
+    Again(Confirm),
 }
 
 /// The meaning of a text.
@@ -133,6 +85,8 @@ pub(super) struct Board {
     place: usize,
     sending: Sending,
     has_editor: bool,
+    /// The moment at which what is chosen and what is asked were drawn, if they were.
+    drawn: Option<Instant>,
 }
 
 impl Board {
@@ -149,15 +103,17 @@ impl Board {
             place: 0,
             sending: Sending::No,
             has_editor: editor.is_some(),
+            drawn: None,
         }
     }
 
     /// Takes new lists.
     pub(super) fn apply(&mut self, lists: Snapshot, now: u64) {
         let is_first = self.items.is_empty();
-        let reviews = lists.reviews.iter().map(|review| self::review(Record(review), now));
-        let approvals = lists.approvals.iter().map(|approval| self::approval(Record(approval), now));
-        let runs = lists.runs.iter().map(|run| self::run(Record(run), now));
+        let kind_before = self.chosen().map(|item| item.kind.clone());
+        let reviews = lists.reviews.iter().map(|review| item::review(Record(review), now));
+        let approvals = lists.approvals.iter().map(|approval| item::approval(Record(approval), now));
+        let runs = lists.runs.iter().map(|run| item::run(Record(run), now));
         self.items = reviews.chain(approvals).chain(runs).collect();
         self.active = lists.active;
         self.hearing = Hearing::Polling;
@@ -167,10 +123,17 @@ impl Board {
         } else if is_first {
             self.choose(0);
         }
-        if let Ask::Text { review, .. } = &self.ask
-            && !self.items.iter().any(|item| item.id == *review)
-        {
-            self.ask = Ask::Nothing;
+        // A letter means something else now, and was typed for what it meant before.
+        if self.chosen().map(|item| &item.kind) != kind_before.as_ref() {
+            self.drawn = None;
+        }
+        let asked_about = match &self.ask {
+            Ask::Nothing => None,
+            Ask::Text { review, .. } => Some(review.as_str()),
+            Ask::Again(confirm) => Some(confirm.item()),
+        };
+        if asked_about.is_some_and(|id| !self.items.iter().any(|item| item.id == id)) {
+            self.change(Ask::Nothing);
             self.told = "this review is over".to_owned();
         }
     }
@@ -216,7 +179,56 @@ impl Board {
 
     fn choose(&mut self, at: usize) {
         self.place = at.min(self.items.len().saturating_sub(1));
-        self.chosen = self.items.get(self.place).map(|item| item.id.clone());
+        let chosen = self.items.get(self.place).map(|item| item.id.clone());
+        if self.chosen != chosen {
+            self.drawn = None;
+        }
+        self.chosen = chosen;
+    }
+
+    /// Asks for something else; until that is drawn, nobody can answer it.
+    fn change(&mut self, ask: Ask) {
+        self.ask = ask;
+        self.drawn = None;
+    }
+
+    /// Returns whether a question is asked that was not drawn yet.
+    pub(super) fn has_undrawn_question(&self) -> bool {
+        self.drawn.is_none() && !matches!(self.ask, Ask::Nothing)
+    }
+
+    /// Everything was drawn at this moment.
+    pub(super) fn drawn(&mut self, at: Instant) {
+        self.drawn.get_or_insert(at);
+    }
+
+    /// Lets time pass: a key that was asked for again may be pressed after a pause, and
+    /// is not waited for any longer after a while.
+    pub(super) fn pass(&mut self, now: Instant) {
+        let Ask::Again(confirm) = &mut self.ask else { return };
+        let before = confirm.stage();
+        confirm.pass(now);
+        match confirm.stage() {
+            Stage::Over => {
+                self.change(Ask::Nothing);
+                self.told = "nothing was done".to_owned();
+            }
+            after if after != before => self.drawn = None,
+            Stage::Pause | Stage::Ready => {}
+        }
+    }
+
+    /// Returns the moment at which the next thing happens without a key.
+    pub(super) fn next_change(&self) -> Option<Instant> {
+        match &self.ask {
+            Ask::Again(confirm) => Some(confirm.next_change()),
+            Ask::Nothing | Ask::Text { .. } => None,
+        }
+    }
+
+    /// Returns whether a key was typed before the person could see what it would be about.
+    fn is_blind(&self, typed: Instant) -> bool {
+        self.drawn.is_none_or(|drawn| typed < drawn)
     }
 
     /// Returns the request for a text that was edited.
@@ -230,21 +242,36 @@ impl Board {
         call
     }
 
-    /// Handles a key.
-    pub(super) fn press(&mut self, key: Key) -> Effect {
+    /// Handles a key that was typed at this moment.
+    pub(super) fn press(&mut self, key: Key, typed: Instant) -> Effect {
+        let is_blind = self.is_blind(typed);
         match std::mem::replace(&mut self.ask, Ask::Nothing) {
+            text @ Ask::Text { .. } if is_blind => {
+                self.ask = text;
+                Effect::Nothing
+            }
             Ask::Text { review, what, line } => self.type_text(key, (review, what), line),
-            Ask::Again { key: asked, call, .. } if key == Key::Sign(asked) => Effect::Send(self.send(call)),
-            Ask::Again { .. } => {
+            Ask::Again(confirm) if key != confirm.key() => {
+                self.change(Ask::Nothing);
                 self.told = "nothing was done".to_owned();
                 Effect::Nothing
             }
-            Ask::Nothing => self.command(&key),
+            Ask::Again(confirm) if confirm.stage() == Stage::Ready && !is_blind => {
+                self.drawn = None;
+                Effect::Send(self.send(confirm.into_call()))
+            }
+            Ask::Again(mut confirm) => {
+                confirm.hold(typed);
+                self.change(Ask::Again(confirm));
+                Effect::Nothing
+            }
+            Ask::Nothing => self.command(&key, typed),
         }
     }
 
     fn type_text(&mut self, key: Key, (review, what): (String, What), mut line: Editor) -> Effect {
         if key == Key::Escape {
+            self.drawn = None;
             self.told = "nothing was decided".to_owned();
             return Effect::Nothing;
         }
@@ -267,7 +294,7 @@ impl Board {
         Effect::Nothing
     }
 
-    fn command(&mut self, key: &Key) -> Effect {
+    fn command(&mut self, key: &Key, typed: Instant) -> Effect {
         match key {
             Key::Sign('q') | Key::Leave => return Effect::Leave,
             Key::Up | Key::Sign('k') => self.choose(self.place.saturating_sub(1)),
@@ -276,7 +303,8 @@ impl Board {
             Key::Down | Key::Sign('j') => self.choose(self.place),
             Key::Home => self.choose(0),
             Key::End => self.choose(self.items.len()),
-            Key::Sign(sign) => return self.act(*sign),
+            Key::Sign(_) if self.is_blind(typed) => return Effect::Nothing,
+            Key::Sign(sign) => return self.act(*sign, typed),
             Key::Paste(_) | Key::Enter | Key::Escape | Key::Back | Key::Delete | Key::Left | Key::Right => {}
             Key::EraseBefore | Key::EraseAfter | Key::EraseWord | Key::Tab | Key::NewLine | Key::Search => {}
             Key::WordLeft | Key::WordRight => {}
@@ -286,7 +314,7 @@ impl Board {
     }
 
     /// Does what a letter means for the chosen item.
-    fn act(&mut self, sign: char) -> Effect {
+    fn act(&mut self, sign: char, typed: Instant) -> Effect {
         let Some(item) = self.chosen().cloned() else {
             self.told = "nothing is chosen: ↑ and ↓ choose".to_owned();
             return Effect::Nothing;
@@ -296,135 +324,61 @@ impl Board {
             return Effect::Nothing;
         }
         let id = item.id.as_str();
-        let approval = |word: &str| Call::post(&["approvals", id], json!({ "decision": word }));
         let text = |what| Ask::Text { review: item.id.clone(), what, line: Editor::default() };
-        let again = |call, words: String| Ask::Again { key: sign, call, words };
         match (sign, &item.kind) {
-            ('a', Kind::Output(_) | Kind::Beginning) => {
-                return Effect::Send(self.send(decision(id, json!({ "decision": "APPROVE" }))));
-            }
-            ('a' | 'e', Kind::Question) => self.ask = text(What::Answer),
-            ('r', Kind::Output(_) | Kind::Beginning | Kind::Question) => self.ask = text(What::Feedback),
+            ('a' | 'e', Kind::Question) => self.change(text(What::Answer)),
+            ('r', Kind::Output(_) | Kind::Beginning | Kind::Question) => self.change(text(What::Feedback)),
             ('e', Kind::Output(output)) if self.has_editor => {
                 return Effect::Edit { review: item.id.clone(), text: output.clone() };
             }
             ('e', Kind::Output(_)) => self.told = "there is no editor: set VISUAL or EDITOR".to_owned(),
-            ('x', Kind::Output(_) | Kind::Beginning | Kind::Question) => {
-                let call = decision(id, json!({ "decision": "EXIT_EARLY" }));
-                self.ask = again(call, "this ends the run here".to_owned());
-            }
-            ('a', Kind::Approval) => return Effect::Send(self.send(approval("allow"))),
-            ('d' | 'r', Kind::Approval) => return Effect::Send(self.send(approval("deny"))),
             ('p', Kind::Active) => return Effect::Send(self.send(Call::post(&["runs", id, "pause"], json!({})))),
             ('p', Kind::Paused) => return Effect::Send(self.send(Call::post(&["runs", id, "resume"], json!({})))),
-            ('c', Kind::Active | Kind::Paused) => {
-                let call = Call::post(&["runs", id, "cancel"], json!({ "mode": "now" }));
-                self.ask = again(call, format!("this cancels {id} at once"));
-            }
-            (_, _) => self.told = format!("{sign} does nothing here"),
+            (_, _) => match asked_twice(sign, &item) {
+                Some((call, words)) => self.change(Ask::Again(Confirm::new((sign, typed), id, call, words))),
+                None => self.told = format!("{sign} does nothing here"),
+            },
         }
         Effect::Nothing
     }
+}
+
+/// Returns the request of a letter that must be pressed twice, and what it would do in words.
+fn asked_twice(sign: char, item: &Item) -> Option<(Call, String)> {
+    let id = item.id.as_str();
+    let approval = |word: &str| Call::post(&["approvals", id], json!({ "decision": word }));
+    let (call, verb) = match (sign, &item.kind) {
+        ('a', Kind::Output(_) | Kind::Beginning) => (decision(id, json!({ "decision": "APPROVE" })), "approve"),
+        ('x', Kind::Output(_) | Kind::Beginning | Kind::Question) => {
+            (decision(id, json!({ "decision": "EXIT_EARLY" })), "end the run at")
+        }
+        ('a', Kind::Approval) => (approval("allow"), "allow"),
+        ('d' | 'r', Kind::Approval) => (approval("deny"), "deny"),
+        ('c', Kind::Active | Kind::Paused) => {
+            (Call::post(&["runs", id, "cancel"], json!({ "mode": "now" })), "cancel at once")
+        }
+        (_, _) => return None,
+    };
+    // An item of an approval is escaped already, which escaping again leaves as it is.
+    let [name, now] = [&item.name, &item.now].map(|words| exact_line(words));
+    Some((call, format!("{verb} {name} ({id}): {now}")))
+}
+
+/// Returns words on one line, with look-alikes escaped.
+fn exact_line(words: &str) -> String {
+    words.split('\n').map(exact_json).collect::<Vec<_>>().join(" ")
 }
 
 fn decision(review: &str, body: Value) -> Call {
     Call::post(&["reviews", review], body)
 }
 
-fn review(review: Record<'_>, now: u64) -> Item {
-    let (kind, status, asked) = match review.text("timing") {
-        "BEFORE_EXECUTION" => (Kind::Beginning, "review", "may it start?".to_owned()),
-        "DURING_EXECUTION" => (Kind::Question, "question", review.line("prompt")),
-        _ => (Kind::Output(review.text("taskOutput").to_owned()), "review", review.line("taskOutput")),
-    };
-    let text = match &kind {
-        Kind::Question => review.text("prompt").to_owned() + &options(review),
-        Kind::Beginning => review.text("taskDescription").to_owned(),
-        Kind::Output(_) | Kind::Approval | Kind::Active | Kind::Paused | Kind::Ended => {
-            review.text("taskOutput").to_owned()
-        }
-    };
-    Item {
-        id: review.line("reviewId"),
-        detail: format!("{}\n{}", review.line("reviewId"), text),
-        kind,
-        status: status.to_owned(),
-        tasks: String::new(),
-        time: moment(review, "createdAt", now).map_or(Time::Unknown, Time::Since),
-        name: review.line("taskName"),
-        now: asked,
-    }
-}
-
-fn options(review: Record<'_>) -> String {
-    review.list("options").filter_map(|option| option.0.as_str()).map(|option| format!("\n- {option}")).collect()
-}
-
-fn approval(approval: Record<'_>, now: u64) -> Item {
-    let args = approval.0.get("args").map(ToString::to_string).unwrap_or_default();
-    let why = Some(approval.line("message")).filter(|why| !why.is_empty()).map(|why| format!("{why}\n"));
-    Item {
-        id: approval.line("approval_id"),
-        kind: Kind::Approval,
-        status: "approval".to_owned(),
-        tasks: String::new(),
-        time: moment(approval, "created_at", now).map_or(Time::Unknown, Time::Since),
-        name: approval.line("tool_name"),
-        now: args.clone(),
-        detail: format!(
-            "{} in {}\n{}{args}",
-            approval.line("approval_id"),
-            approval.line("thread_id"),
-            why.unwrap_or_default()
-        ),
-    }
-}
-
-fn run(run: Record<'_>, now: u64) -> Item {
-    let id = run.line("runId");
-    let status = standing(run);
-    let kind = match (run.text("status"), run.has("paused")) {
-        ("ACCEPTED" | "RUNNING", true) => Kind::Paused,
-        ("ACCEPTED" | "RUNNING", false) => Kind::Active,
-        _ => Kind::Ended,
-    };
-    let since = moment(run, "waitingSince", now).or_else(|| moment(run, "startedAt", now));
-    let time = match (&kind, run.count("durationMs")) {
-        (Kind::Ended, took) => took.map_or(Time::Unknown, Time::Took),
-        (_, _) => since.map_or(Time::Unknown, Time::Since),
-    };
-    let tasks = run.count("completedTasks").zip(run.count("taskCount"));
-    let tasks = tasks.map(|(done, all)| format!("{done}/{all}")).unwrap_or_default();
-    let name = Some(run.line("title")).filter(|title| !title.is_empty()).unwrap_or_else(|| run.line("ensemble"));
-    Item { kind, status, tasks, time, name, now: doing(run), detail: run_detail(run), id }
-}
-
-fn run_detail(run: Record<'_>) -> String {
-    let facts = [
-        run.line("runId"),
-        run.line("ensemble"),
-        run.line("model"),
-        run.count("totalTokens")
-            .filter(|tokens| *tokens > 0)
-            .map(|tokens| format!("{tokens} tokens"))
-            .unwrap_or_default(),
-        run.cost("costEstimate").map(dollars).unwrap_or_default(),
-        run.pairs("tags"),
-    ];
-    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    let texts = ["waitingReason", "error", "outputPreview"].map(|field| run.text(field)).into_iter();
-    let texts: String = texts.filter(|text| !text.is_empty()).map(|text| format!("\n{text}")).collect();
-    format!("{}{texts}", facts.join(" · "))
-}
-
-/// Returns the moment in a field, in milliseconds since 1970.
-fn moment(record: Record<'_>, field: &str, now: u64) -> Option<u64> {
-    let past = record.since(field, &Page { now, room: None })?;
-    Some(now.saturating_sub(u64::try_from(past.as_millis()).unwrap_or_default()))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::confirm::PAUSE;
+    use super::super::item::Time;
     use super::*;
 
     const NOW: u64 = 1_773_570_600_000;
@@ -449,13 +403,30 @@ mod tests {
         board
     }
 
-    fn keys(board: &mut Board, keys: &str) -> Effect {
-        keys.chars().fold(Effect::Nothing, |_, key| match key {
-            '\n' => board.press(Key::Enter),
-            '\u{1b}' => board.press(Key::Escape),
-            '↓' => board.press(Key::Down),
-            key => board.press(Key::Sign(key)),
+    fn key(sign: char) -> Key {
+        match sign {
+            '\n' => Key::Enter,
+            '\u{1b}' => Key::Escape,
+            '↓' => Key::Down,
+            sign => Key::Sign(sign),
+        }
+    }
+
+    /// Types keys, this time apart, each after the screen was drawn.
+    fn keys_apart(board: &mut Board, keys: &str, apart: Duration) -> Effect {
+        let mut now = Instant::now();
+        keys.chars().fold(Effect::Nothing, |_, sign| {
+            board.pass(now);
+            board.drawn(now);
+            let effect = board.press(key(sign), now);
+            now += apart;
+            effect
         })
+    }
+
+    /// Types keys as a person does who looks at the screen.
+    fn keys(board: &mut Board, keys: &str) -> Effect {
+        keys_apart(board, keys, Duration::from_secs(1))
     }
 
     fn decided(review: &str, body: Value) -> Effect {
@@ -463,10 +434,10 @@ mod tests {
     }
 
     #[test]
-    fn one_key_decides_about_what_is_chosen() {
+    fn keys_decide_about_what_is_chosen() {
         let approve = json!({ "decision": "APPROVE" });
-        assert_eq!(keys(&mut board(), "a"), decided("run-2-review-0", approve.clone()));
-        assert_eq!(keys(&mut board(), "↓a"), decided("run-2-review-1", approve));
+        assert_eq!(keys(&mut board(), "aa"), decided("run-2-review-0", approve.clone()));
+        assert_eq!(keys(&mut board(), "↓aa"), decided("run-2-review-1", approve));
         let reject = json!({ "decision": "REJECT", "feedback": "shorter, quick" });
         assert_eq!(keys(&mut board(), "rshorter, quick\n"), decided("run-2-review-0", reject));
         let edit = Effect::Edit { review: "run-2-review-0".to_owned(), text: "Roses".to_owned() };
@@ -481,7 +452,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_mended_is_asked_twice_and_what_is_left_decides_nothing() {
-        for typed in ["xa", "r\n", "rshorter\u{1b}", "c", "↓↓cx", "z"] {
+        for typed in ["a", "ar", "axa", "a↓a", "xa", "r\n", "rshorter\u{1b}", "c", "↓↓cx", "z"] {
             assert_eq!(keys(&mut board(), typed), Effect::Nothing, "{typed:?}");
         }
     }
@@ -494,12 +465,96 @@ mod tests {
             (keys(&mut board, "a"), board.told.as_str()),
             (Effect::Nothing, "nothing is chosen: ↑ and ↓ choose")
         );
-        assert_eq!(keys(&mut board, "↓a"), decided("run-2-review-1", json!({ "decision": "APPROVE" })));
+        assert_eq!(keys(&mut board, "↓aa"), decided("run-2-review-1", json!({ "decision": "APPROVE" })));
         assert_eq!(keys(&mut board, "a"), Effect::Nothing, "one at a time");
         board.answered(None);
         assert_eq!(keys(&mut board, "r"), Effect::Nothing);
         board.apply(lists(&[]), NOW);
         assert!(matches!(board.ask, Ask::Nothing) && board.told == "this review is over", "{}", board.told);
+    }
+
+    #[test]
+    fn a_key_that_is_held_down_decides_nothing_however_long() {
+        // The first repeat of a keyboard comes later than those after it.
+        for typed in ["a", "x", "↓↓c"].map(|typed| format!("{typed}{}", typed.chars().last().unwrap())) {
+            for first in [0, 250, 500, 660] {
+                let mut board = board();
+                let (opening, last) = typed.split_at(typed.len() - 1);
+                assert_eq!(keys(&mut board, opening), Effect::Nothing);
+                let Ask::Again(confirm) = &board.ask else { panic!("{typed} asks") };
+                let mut now = confirm.next_change() - PAUSE + Duration::from_millis(first);
+                for repeat in 0..300 {
+                    board.pass(now);
+                    board.drawn(now);
+                    let effect = board.press(key(last.chars().next().unwrap()), now);
+                    assert_eq!(effect, Effect::Nothing, "{typed} {first} {repeat}");
+                    now += Duration::from_millis(33);
+                }
+            }
+        }
+        assert_eq!(keys_apart(&mut board(), "aaaaaaaa", Duration::ZERO), Effect::Nothing, "all at once");
+    }
+
+    #[test]
+    fn what_was_typed_before_it_was_drawn_is_forgotten() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut board = board();
+        // Before the review was drawn.
+        assert_eq!(board.press(Key::Sign('a'), at(0)), Effect::Nothing);
+        board.drawn(at(10));
+        assert_eq!(board.press(Key::Sign('a'), at(5)), Effect::Nothing);
+        assert!(matches!(board.ask, Ask::Nothing));
+        // Before the question was drawn, and before it said that the key counts now.
+        board.press(Key::Sign('a'), at(20));
+        board.pass(at(1000));
+        assert_eq!(board.press(Key::Sign('a'), at(1000)), Effect::Nothing);
+        board.pass(at(2000));
+        board.drawn(at(2010));
+        assert_eq!(board.press(Key::Sign('a'), at(2005)), Effect::Nothing);
+        // A text that was typed before its question was drawn.
+        board.press(Key::Escape, at(2100));
+        board.drawn(at(2110));
+        board.press(Key::Sign('r'), at(2120));
+        for key in [Key::Sign('n'), Key::Sign('o'), Key::Enter] {
+            assert_eq!(board.press(key, at(2120)), Effect::Nothing);
+        }
+        // What is chosen with one key is not decided by the one that came with it.
+        let mut board = self::board();
+        board.drawn(at(0));
+        board.press(Key::Down, at(10));
+        board.press(Key::Sign('a'), at(10));
+        assert!(matches!(board.ask, Ask::Nothing));
+    }
+
+    #[test]
+    fn a_question_says_what_it_is_about_and_is_not_open_for_ever() {
+        let mut board = board();
+        keys(&mut board, "a");
+        let Ask::Again(confirm) = &board.ask else { panic!("a asks") };
+        assert_eq!(confirm.words(), "approve poem (run-2-review-0): Roses");
+        let ready = confirm.next_change();
+        board.pass(ready);
+        let Ask::Again(confirm) = &board.ask else { panic!("a asks") };
+        let over = confirm.next_change();
+        board.drawn(ready);
+        board.pass(over);
+        assert!(matches!(board.ask, Ask::Nothing) && board.told == "nothing was done");
+        assert_eq!(board.press(Key::Sign('a'), over), Effect::Nothing);
+    }
+
+    #[test]
+    fn look_alikes_in_the_arguments_of_a_call_are_seen() {
+        let approval = json!({ "approval_id": "turn-1-approval-0", "thread_id": "thread-1", "tool_name": "pаy",
+            "args": { "to": "pаypal.example" }, "message": "this would send it to pаypal.example" });
+        let mut board = Board::new("http://a", None);
+        board.apply(Snapshot { approvals: vec![approval], ..Snapshot::default() }, NOW);
+        keys(&mut board, "a");
+        let Ask::Again(confirm) = &board.ask else { panic!("a asks") };
+        let words = r#"allow p\u0430y (turn-1-approval-0): {"to":"p\u0430ypal.example"}"#;
+        assert_eq!(confirm.words(), words);
+        let detail = &board.items[0].detail;
+        assert!(!detail.contains('а') && detail.matches(r"p\u0430ypal").count() == 2, "{detail}");
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The runs of a server on the whole terminal. `board` is the state and the effect of
-//! each key on it, `page` its lines, `full` the terminal, `feed` the news of the server;
-//! this file waits for all of them.
+//! each key on it, `item` its rows, `confirm` a decision that needs the same key again,
+//! `page` its lines, `full` the terminal, `feed` the news of the server; this file
+//! waits for all of them.
 
 mod board;
+mod confirm;
 mod feed;
 mod full;
+mod item;
 mod page;
 mod snapshot;
 
@@ -38,6 +41,9 @@ const FRESH: Duration = Duration::from_millis(400);
 const STALE: Duration = Duration::from_secs(10);
 /// The same, while there is no connection that brings news.
 const UNHEARD: Duration = Duration::from_secs(1);
+
+/// The time from which on a terminal was held (Ctrl-S) rather than slow.
+const STOOD_STILL: Duration = Duration::from_millis(500);
 
 /// Shows the runs of a server until the person leaves.
 pub(crate) async fn show(client: &Client, person: &Person, colour: Colour, output: Output<'_>) -> anyhow::Result<Exit> {
@@ -105,6 +111,8 @@ impl Top<'_> {
         let mut sending: Option<BoxFuture<'_, Result<String, Failure>>> = None;
         let mut asked = Instant::now();
         let mut changed = false;
+        // For the shell, or for nobody: nothing was drawn yet.
+        self.keyboard.discard()?;
         loop {
             let elapsed = asked.elapsed();
             if asking.is_none() && (elapsed > self.patience() || (changed && elapsed > FRESH)) {
@@ -112,7 +120,7 @@ impl Top<'_> {
                 asking = Some(Snapshot::take(client).boxed());
             }
             self.board.hears(self.around.feed.hearing());
-            self.screen.draw(&self.board, now())?;
+            self.draw()?;
             let wake = tokio::select! {
                 key = self.keyboard.key() => Wake::Key(key),
                 lists = arrived(&mut asking) => Wake::Lists(lists),
@@ -121,11 +129,12 @@ impl Top<'_> {
                 Some(()) = self.around.interrupts.next() => Wake::Leave,
                 () = Around::end(&mut self.around.told_to_end) => Wake::Leave,
                 _size = self.around.resized.recv() => Wake::Redraw,
+                () = reached(self.board.next_change()) => Wake::Redraw,
                 _ = tick.tick() => Wake::Redraw,
             };
             match wake {
                 Wake::Key(None) | Wake::Leave => return Ok(Exit::Interrupted),
-                Wake::Key(Some(key)) => match self.board.press(key) {
+                Wake::Key(Some(key)) => match self.board.press(key, self.keyboard.read_at()) {
                     Effect::Nothing => {}
                     Effect::Leave => return Ok(Exit::Done),
                     Effect::Send(call) => sending = Some(send(client, call).boxed()),
@@ -143,6 +152,27 @@ impl Top<'_> {
                 Wake::Redraw => {}
             }
         }
+    }
+
+    /// Draws the screen. What was typed before a question is drawn does not answer it.
+    fn draw(&mut self) -> io::Result<()> {
+        let begun = Instant::now();
+        self.board.pass(begun.into_std());
+        let is_asked = self.board.has_undrawn_question();
+        if is_asked {
+            self.keyboard.discard()?;
+        }
+        self.screen.draw(&self.board, now())?;
+        if begun.elapsed() < STOOD_STILL {
+            self.board.drawn(begun.into_std());
+            return Ok(());
+        }
+        // The terminal stood still: what was typed meanwhile was typed without seeing this.
+        if is_asked {
+            self.keyboard.discard()?;
+        }
+        self.board.drawn(Instant::now().into_std());
+        Ok(())
     }
 
     /// Returns the time after which the lists are asked for without news.
@@ -187,6 +217,14 @@ async fn arrived<T>(future: &mut Option<BoxFuture<'_, T>>) -> T {
             *future = None;
             result
         }
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns at this moment, if there is one.
+async fn reached(moment: Option<std::time::Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
         None => std::future::pending().await,
     }
 }

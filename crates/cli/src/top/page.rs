@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use super::board::{Ask, Board, Hearing, Item, Kind, Time, What};
+use super::board::{Ask, Board, Hearing, What};
+use super::item::{Item, Kind, Time};
 use crate::show::block::{Line, Size, Tone};
 use crate::show::safe::safe;
 use crate::show::table::{Column, Table};
@@ -127,7 +128,7 @@ fn detail(board: &Board, size: Size) -> Vec<Line> {
 fn message(board: &Board, width: usize) -> Line {
     match &board.ask {
         Ask::Nothing => line(Tone::Odd, &board.told, width),
-        Ask::Again { key, words, .. } => line(Tone::Odd, &format!("{words}: {key} again does it"), width),
+        Ask::Again(confirm) => line(Tone::Odd, confirm.words(), width),
         Ask::Text { what, line: typed, .. } => {
             let question = match what {
                 What::Feedback => "What should be better? ",
@@ -143,7 +144,7 @@ fn message(board: &Board, width: usize) -> Line {
 fn keys(board: &Board) -> String {
     let own = match (&board.ask, board.chosen().map(|item| &item.kind)) {
         (Ask::Text { .. }, _) => return "Enter sends it  Esc leaves it".to_owned(),
-        (Ask::Again { .. }, _) => return "any other key leaves it".to_owned(),
+        (Ask::Again(confirm), _) => return confirm.keys(),
         (Ask::Nothing, Some(Kind::Output(_))) if board.has_editor() => "a approve  r reject  e edit  x end run  ",
         (Ask::Nothing, Some(Kind::Output(_) | Kind::Beginning)) => "a approve  r reject  x end run  ",
         (Ask::Nothing, Some(Kind::Question)) => "a answer  r reject  x end run  ",
@@ -157,6 +158,8 @@ fn keys(board: &Board) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use serde_json::json;
 
     use super::*;
@@ -186,6 +189,13 @@ mod tests {
         board.apply(Snapshot { runs, active: 2, reviews, approvals }, NOW);
         board.hears(Hearing::Live);
         board
+    }
+
+    /// Presses a key after everything was drawn.
+    fn press(board: &mut Board, key: Key) {
+        let now = Instant::now();
+        board.drawn(now);
+        board.press(key, now);
     }
 
     fn shown(board: &Board, (width, height): (usize, usize)) -> String {
@@ -260,19 +270,34 @@ a approve  r reject  x end run  ↑↓ choose  q leave
                 assert!(size.1 < 9 || lines.iter().any(|line| line.text().starts_with('›')), "{size:?} {step}");
             }
             let key = [Key::Down, Key::Down, Key::Sign('p'), Key::Sign('c'), Key::Up, Key::Up];
-            board.press(key[step].clone());
+            press(&mut board, key[step].clone());
         }
     }
 
     #[test]
     fn what_is_typed_is_seen_and_the_keys_say_what_they_do() {
         let mut board = board();
-        board.press(Key::Sign('r'));
-        "shorter".chars().for_each(|sign| drop(board.press(Key::Sign(sign))));
+        press(&mut board, Key::Sign('r'));
+        "shorter".chars().for_each(|sign| press(&mut board, Key::Sign(sign)));
         let text = shown(&board, (79, 14));
         assert!(text.ends_with("What should be better? shorter▏\nEnter sends it  Esc leaves it\n"), "{text}");
-        board.press(Key::Escape);
-        board.press(Key::Sign('x'));
-        assert!(shown(&board, (79, 14)).contains("this ends the run here: x again does it\n"));
+    }
+
+    #[test]
+    fn a_decision_is_asked_for_in_words_that_fit() {
+        let mut board = board();
+        press(&mut board, Key::Sign('a'));
+        let text = shown(&board, (39, 14));
+        assert!(
+            text.ends_with("approve poem (run-3-review-0): Roses a…\na moment …  any other key leaves it\n"),
+            "{text}"
+        );
+        board.pass(board.next_change().unwrap());
+        let text = shown(&board, (39, 14));
+        assert!(text.ends_with("Roses a…\npress a again  any other key leaves it\n"), "{text}");
+        press(&mut board, Key::Escape);
+        press(&mut board, Key::Sign('x'));
+        let text = shown(&board, (79, 14));
+        assert!(text.contains("\nend the run at poem (run-3-review-0): Roses are red, and this"), "{text}");
     }
 }

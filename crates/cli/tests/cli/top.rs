@@ -1,4 +1,4 @@
-//! `consort top`: a person who watches a server on the whole terminal and decides with one key.
+//! `consort top`: a person who watches a server on the whole terminal and decides with a key pressed twice.
 
 use crate::binary::{ended, run};
 use crate::model::Model;
@@ -24,7 +24,7 @@ fn top(server: &Served) -> Terminal {
 }
 
 #[test]
-fn a_review_that_comes_is_shown_and_approved_with_one_key() {
+fn a_review_that_comes_is_shown_and_approved_with_a_key_pressed_twice() {
     let (server, _model) = reviewed();
     let mut terminal = top(&server);
     terminal.until(" · live · ");
@@ -35,6 +35,9 @@ fn a_review_that_comes_is_shown_and_approved_with_one_key() {
     terminal.until("› review");
     terminal.until("Roses are red");
     terminal.until("a approve  r reject");
+    terminal.press("a");
+    terminal.until("approve poem (run-");
+    terminal.until("press a again  any other key leaves it");
     terminal.press("a");
     terminal.until("completed");
     assert_eq!(ended(runner.wait_with_output().unwrap()).0, Some(0));
@@ -51,7 +54,9 @@ fn a_review_is_rejected_with_the_reason_that_is_typed() {
     terminal.until("1 waits for you");
     terminal.press("\u{1b}[H");
     terminal.until("› review");
-    terminal.press("rshorter");
+    terminal.press("r");
+    terminal.until("What should be better? ▏");
+    terminal.press("shorter");
     terminal.until("What should be better? shorter▏");
     terminal.press("\n");
     terminal.until("done");
@@ -78,10 +83,12 @@ fn a_run_is_paused_resumed_and_cancelled_and_cancelling_is_asked_twice() {
     terminal.press("p");
     terminal.until("› running");
     terminal.press("c");
-    terminal.until("at once: c again does it");
+    terminal.until("cancel at once ");
     terminal.press("x");
     terminal.until("nothing was done");
-    terminal.press("cc");
+    terminal.press("c");
+    terminal.until("press c again");
+    terminal.press("c");
     terminal.until("cancelled");
     model.hung_up();
     assert_eq!(ended(runner.wait_with_output().unwrap()).0, Some(1));
@@ -89,6 +96,29 @@ fn a_run_is_paused_resumed_and_cancelled_and_cancelling_is_asked_twice() {
     terminal.press("\u{3}");
     let (status, sent) = terminal.transcript();
     assert_eq!((status, String::from_utf8(sent).unwrap().matches(LEAVE).count()), (Some(130), 1));
+}
+
+#[test]
+fn keys_that_come_together_or_before_the_screen_decide_nothing() {
+    let (server, _model) = reviewed();
+    let mut runner = server.begin(&["run"]);
+    let mut watcher = top(&server);
+    watcher.until("1 waits for you");
+    watcher.press("q");
+    assert_eq!(watcher.ended(), Some(0));
+    let mut terminal = Terminal::start(server.folder.path(), &["top", "--url", &server.url]);
+    terminal.press(&"a".repeat(20));
+    terminal.until("› review");
+    terminal.until("a approve  r reject");
+    terminal.press(&"a".repeat(20));
+    terminal.until("press a again");
+    terminal.press("n");
+    terminal.until("nothing was done");
+    assert_eq!(server.json(&["reviews", "list"])["total"], 1);
+    terminal.press("q");
+    assert_eq!(terminal.ended(), Some(0));
+    runner.kill().unwrap();
+    runner.wait().unwrap();
 }
 
 #[test]
@@ -114,6 +144,9 @@ fn a_call_of_a_chat_is_allowed_or_denied() {
     terminal.press("\u{1b}[H");
     terminal.until("› approval");
     terminal.until("{\"input\":\"rent\"}");
+    terminal.press("d");
+    terminal.until("deny pay_bill (");
+    terminal.until("press d again");
     terminal.press("d");
     terminal.until("done");
     let (status, answer, words) = ended(talker.wait_with_output().unwrap());
