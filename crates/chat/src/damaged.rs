@@ -4,6 +4,7 @@
 use consort_core::chat::Stored;
 use consort_log as log;
 use consort_runtime::engine;
+use consort_runtime::past::turns_of;
 
 use super::thread::{Found, ThreadView};
 use super::{Chats, Error, Thread};
@@ -45,8 +46,24 @@ impl Chats {
         match running.as_deref().and_then(|turn| self.0.engine.damage(turn)) {
             // A damaged turn is never resumed, so it does not run.
             Some(reason) => Ok(thread.view(None, last_seq).damaged(&reason)),
-            None => Ok(thread.view(running.as_deref(), last_seq)),
+            None => {
+                let view = thread.view(running.as_deref(), last_seq);
+                Ok(match self.damaged_turn(&thread.id).await? {
+                    Some(reason) => view.damaged(&reason),
+                    None => view,
+                })
+            }
         }
+    }
+
+    /// Returns the reason why a turn of a thread cannot be read, as far as it is known.
+    async fn damaged_turn(&self, thread: &str) -> Result<Option<String>, Error> {
+        // Nearly always nothing is damaged, and lists of threads are long.
+        if self.0.engine.damaged_streams() == 0 {
+            return Ok(None);
+        }
+        let turns = self.log().list(log::Query { limit: usize::MAX, ..turns_of(thread) }).await?.rows;
+        Ok(turns.iter().find_map(|(turn, _)| self.0.engine.damage(turn)))
     }
 
     /// Returns whether a thread's title or any message in it contains the words.
@@ -93,7 +110,7 @@ fn says(text: &str, words: Option<&str>) -> bool {
 }
 
 /// Returns the reason why something cannot be read; any other error is passed on.
-fn reason(error: Error) -> Result<String, Error> {
+pub(super) fn reason(error: Error) -> Result<String, Error> {
     if let Error::Engine(engine::Error::Log(damaged @ log::Error::Damaged { .. })) = &error {
         return Ok(damaged.to_string());
     }

@@ -2,16 +2,21 @@
 //! live ones, each number once. It stays open between turns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use consort_log as log;
 use consort_runtime::past::Turns;
 use consort_runtime::ring::Frame;
 use futures::stream::{self, BoxStream, StreamExt};
 
-use super::damaged::unless_damaged;
+use super::gap::Gap;
 use super::live::Attachment;
 use super::tidings::Tidings;
 use super::{Chats, Error, Seat, Thread};
+
+/// The time before a thread that could not be read is looked at again, and the doublings of it: half a minute at most.
+const AGAIN: Duration = Duration::from_millis(500);
+const AGAIN_DOUBLINGS_MAX: u32 = 6;
 
 /// The position at which a follower begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +44,8 @@ struct Follower {
     turn: Option<(Bounds, BoxStream<'static, Result<Frame, log::Error>>)>,
     /// The last turn that could not be read to its end.
     lost: Option<String>,
+    /// The times in a row that the thread could not be read.
+    failures: u32,
 }
 
 /// A turn and its numbers in its thread.
@@ -54,6 +61,8 @@ struct Bounds {
 enum Found {
     /// A turn, or possibly one: look again.
     Turn,
+    /// A turn that cannot be read, or not to its end.
+    Gap(Gap),
     /// A queued message was refused; the frame holds the reason.
     Refusal(Arc<str>),
     /// The thread is gone.
@@ -69,7 +78,7 @@ pub struct Numbered {
     pub kind: &'static str,
     /// The frame as it is sent.
     pub text: Arc<str>,
-    /// The frame as a value, when a turn sent it: the refusal of a queued message is no turn's.
+    /// The frame as a value, when a turn sent it: the refusal of a queued message is no turn's, nor is a gap.
     pub frame: Option<Frame>,
 }
 
@@ -85,10 +94,19 @@ impl Numbered {
         Some(Numbered { seq, kind: frame.kind(), text: frame.text().clone(), frame: Some(frame.clone()) })
     }
 
-    /// Returns the frame for a queued message that was refused.
+    /// Returns the frame for a queued message that was refused, or for events that are missing.
     pub(super) fn refusal(text: Arc<str>) -> Numbered {
         Numbered { seq: None, kind: "error", text, frame: None }
     }
+}
+
+/// Stored frames of a thread.
+#[derive(Debug, Default)]
+pub struct FramePage {
+    /// The frames, as they are sent.
+    pub frames: Vec<Arc<str>>,
+    /// Numbers of the thread that cannot be read.
+    pub damaged: Vec<Gap>,
 }
 
 impl Chats {
@@ -114,7 +132,7 @@ impl Chats {
         let thread = id.to_owned();
         let told = conversation.refused();
         let stays = conversation.attach(self, owner);
-        let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None, lost: None };
+        let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None, lost: None, failures: 0 };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
     }
@@ -144,22 +162,27 @@ impl Chats {
         Ok(frames.filter_map(numbered).boxed())
     }
 
-    /// Returns at most `max` stored frames of a thread from a number on.
-    pub async fn page(&self, owner: &str, id: &str, from: u64, max: usize) -> Result<Vec<Arc<str>>, Error> {
+    /// Returns at most `max` stored frames of a thread from a number on, and the gaps before and between them.
+    pub async fn page(&self, owner: &str, id: &str, from: u64, max: usize) -> Result<FramePage, Error> {
         self.check_owner(owner, id).await?;
         let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
         let turns = ended.turns.iter().map(|turn| &**turn).chain(&running);
-        let mut frames = Vec::new();
+        let mut page = FramePage::default();
         for turn in turns.filter(|turn| turn.next > from) {
             let first = from.saturating_sub(turn.base);
-            let left = max - frames.len();
-            let page = unless_damaged(self.0.engine.page(&turn.turn, first, left).await.map_err(Error::from))?;
-            frames.extend(page.unwrap_or_default().iter().map(|frame| frame.text().clone()));
-            if frames.len() >= max {
+            let left = max - page.frames.len();
+            match self.0.engine.page(&turn.turn, first, left).await.map_err(Error::from) {
+                Ok(frames) => page.frames.extend(frames.iter().map(|frame| frame.text().clone())),
+                Err(error) => {
+                    let reason = super::damaged::reason(error)?;
+                    page.damaged.push(Gap::of(turn, turn.base + first, reason));
+                }
+            }
+            if page.frames.len() >= max {
                 break;
             }
         }
-        Ok(frames)
+        Ok(page)
     }
 
     async fn tail(
@@ -179,8 +202,9 @@ impl Follower {
     async fn frame(&mut self) -> Option<Result<Numbered, log::Error>> {
         loop {
             let Some((bounds, frames)) = &mut self.turn else {
-                match self.find().await {
+                match self.find_patiently().await {
                     Ok(Found::Turn) => continue,
+                    Ok(Found::Gap(gap)) => return Some(Ok(Numbered::refusal(gap.frame(&self.thread)))),
                     Ok(Found::Refusal(text)) => return Some(Ok(Numbered::refusal(text))),
                     Ok(Found::Nothing) => return None,
                     Err(error) => return Some(Err(unreadable(error))),
@@ -195,17 +219,37 @@ impl Follower {
                     // The last event marks the end of the turn.
                     None => self.turn = None,
                 },
+                Some(Err(error @ log::Error::Damaged { .. })) => {
+                    let gap = Gap::between(&bounds.turn, self.next.max(bounds.base)..bounds.next, error.to_string());
+                    self.turn = None;
+                    self.pass_over(&gap);
+                    return Some(Ok(Numbered::refusal(gap.frame(&self.thread))));
+                }
                 Some(Err(error)) => {
-                    if matches!(error, log::Error::Damaged { .. }) {
-                        // It stays as it is: the thread continues with the turn after it.
-                        self.next = self.next.max(bounds.next);
-                        self.lost = Some(bounds.turn.clone());
-                    }
+                    self.turn = None;
+                    self.failures = self.failures.saturating_add(1);
                     return Some(Err(error));
                 }
                 None => self.turn = None,
             }
         }
+    }
+
+    /// Goes on after a turn that cannot be read: it stays as it is.
+    fn pass_over(&mut self, gap: &Gap) {
+        self.next = self.next.max(gap.next());
+        self.lost = Some(gap.turn().to_owned());
+    }
+
+    /// Finds the next turn. After a failure there is a pause before the next try, which grows, so that a thread that
+    /// cannot be read is not read in a circle.
+    async fn find_patiently(&mut self) -> Result<Found, Error> {
+        if let Some(doublings) = self.failures.checked_sub(1) {
+            tokio::time::sleep(AGAIN * 2_u32.pow(doublings.min(AGAIN_DOUBLINGS_MAX))).await;
+        }
+        let found = self.find().await;
+        self.failures = if found.is_err() { self.failures.saturating_add(1) } else { 0 };
+        found
     }
 
     /// Finds the turn that the next number belongs to, waiting for it if needed.
@@ -217,7 +261,14 @@ impl Follower {
         let running = running.filter(|turn| self.lost.as_ref() != Some(&turn.turn));
         if let Some(turn) = ended.turns.get(first).map(|turn| &**turn).or(running.as_ref()) {
             let from = self.next.saturating_sub(turn.base);
-            let frames = self.chats.tail(&self.seat, &turn.turn, from).await?;
+            let frames = match self.chats.tail(&self.seat, &turn.turn, from).await {
+                Ok(frames) => frames,
+                Err(error) => {
+                    let gap = Gap::of(turn, self.next.max(turn.base), super::damaged::reason(error)?);
+                    self.pass_over(&gap);
+                    return Ok(Found::Gap(gap));
+                }
+            };
             self.turn = Some((Bounds { turn: turn.turn.clone(), base: turn.base, next: turn.next }, frames));
             return Ok(Found::Turn);
         }

@@ -9,6 +9,7 @@ mod damaged;
 pub mod facts;
 mod flow;
 mod follow;
+mod gap;
 mod go_on;
 mod grants;
 mod line;
@@ -41,7 +42,8 @@ use consort_tools::Workspace;
 use consort_tools::collections::Collections;
 use tokio::task::JoinSet;
 
-pub use follow::{Numbered, Start};
+pub use follow::{FramePage, Numbered, Start};
+pub use gap::Gap;
 pub use live::Seat;
 pub use opening::Opening;
 pub use passing::Continued;

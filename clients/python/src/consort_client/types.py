@@ -1030,6 +1030,20 @@ class Frames(TypedDict):
     """A page of frames."""
 
     events: list[Frame]
+    # Of a conversation: the events that cannot be read, of turns that are damaged.
+    damaged: NotRequired[list[Gap]]
+
+
+# Numbers of a thread that are missing.
+Gap = TypedDict(
+    "Gap",
+    {
+        "turn": "str",
+        "from": "int",
+        "to": "NotRequired[int]",
+        "reason": "str",
+    },
+)
 
 
 class GiveUpRequest(TypedDict):

@@ -521,6 +521,20 @@ export type Frame =
 /** A page of frames. */
 export interface Frames {
   events: Frame[];
+  /** Of a conversation: the events that cannot be read, of turns that are damaged. */
+  damaged?: Gap[];
+}
+
+/** Numbers of a thread that are missing. */
+export interface Gap {
+  /** The turn that cannot be read. */
+  turn: string;
+  /** The first number that is missing. */
+  from: number;
+  /** The last one, as far as it is known how many events the turn had. */
+  to?: number;
+  /** The description of the damage. */
+  reason: string;
 }
 
 /** The calls that are to be given up. */

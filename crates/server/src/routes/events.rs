@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use consort_chat::Gap;
 use consort_core::request::shape::AsSent;
 use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
@@ -55,6 +56,9 @@ pub(super) struct EventsQuery {
 #[expect(dead_code, reason = "frames are JSON already when they are put into a page")]
 pub(super) struct Frames {
     events: Vec<AsSent<Frame>>,
+    /// Of a conversation: the events that cannot be read, of turns that are damaged.
+    #[schemars(skip_serializing_if = "Option::is_none")]
+    damaged: Option<Vec<Gap>>,
 }
 
 /// A frame, as it is described apart.
@@ -72,7 +76,7 @@ async fn events(
     let runs = reached(&runs, &run);
     if let Some(limit) = page_wanted(&pairs, &headers)? {
         let frames = runs.page(&run, from, limit).await?;
-        return Ok(page(&frames.iter().map(|frame| frame.text().clone()).collect::<Vec<_>>()));
+        return Ok(page(&frames.iter().map(|frame| frame.text().clone()).collect::<Vec<_>>(), &[]));
     }
     Ok(sse(&site, runs.tail(&run, from).await?, Filter::read(&pairs)))
 }
@@ -84,7 +88,11 @@ pub(super) fn page_wanted(pairs: &Pairs, headers: &HeaderMap) -> Result<Option<u
 }
 
 /// Returns frames in one response; they are JSON already.
-pub(super) fn page(frames: &[Arc<str>]) -> Response {
-    let body = format!(r#"{{"events":[{}]}}"#, frames.join(","));
+pub(super) fn page(frames: &[Arc<str>], damaged: &[Gap]) -> Response {
+    let frames = frames.join(",");
+    let body = match serde_json::to_string(damaged) {
+        Ok(damaged) if damaged != "[]" => format!(r#"{{"events":[{frames}],"damaged":{damaged}}}"#),
+        Ok(_) | Err(_) => format!(r#"{{"events":[{frames}]}}"#),
+    };
     ([(CONTENT_TYPE, "application/json")], body).into_response()
 }

@@ -7,7 +7,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use consort_chat::{MessageState, Said, Seat, Start, ThreadView};
+use consort_chat::{FramePage, MessageState, Said, Seat, Start, ThreadView};
 use consort_core::chat::{self, MessageView, Mode, Role, Row, Say, SayRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -398,7 +398,8 @@ async fn events(
     let from = first(&pairs, &headers)?;
     let chats = &site.server.chats;
     if let Some(limit) = page_wanted(&pairs, &headers)? {
-        return Ok(page(&chats.page(&caller.0, &id, from, limit).await?));
+        let FramePage { frames, damaged } = chats.page(&caller.0, &id, from, limit).await?;
+        return Ok(page(&frames, &damaged));
     }
     Ok(chat_sse(&site, chats.follow(&caller.0, &id, Start::Seq(from)).await?, Filter::read(&pairs)))
 }
