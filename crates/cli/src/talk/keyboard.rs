@@ -80,9 +80,16 @@ pub(crate) struct Keyboard {
     /// Decodes the bytes of the terminal into keys.
     decoder: Decoder,
     /// The pending read.
-    reading: Option<JoinHandle<io::Result<(Vec<u8>, Instant)>>>,
+    reading: Option<JoinHandle<io::Result<Piece>>>,
     /// The moment at which the last bytes were read.
     read_at: Instant,
+}
+
+/// Bytes that were read at once.
+struct Piece {
+    bytes: Vec<u8>,
+    /// The moment at which they were read.
+    at: Instant,
 }
 
 impl Keyboard {
@@ -94,7 +101,8 @@ impl Keyboard {
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(stdin(), OptionalActions::Now, &modes)?;
-        let (typed, decoder) = (VecDeque::new(), Decoder::default());
+        let typed = VecDeque::new();
+        let decoder = Decoder::default();
         Ok(Keyboard { before, modes, typed, decoder, reading: None, read_at: Instant::now() })
     }
 
@@ -151,7 +159,7 @@ impl Keyboard {
         let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
         let bytes = reading.await;
         self.reading = None;
-        let (bytes, at) = bytes.ok()?.ok().filter(|(bytes, _)| !bytes.is_empty())?;
+        let Piece { bytes, at } = bytes.ok()?.ok().filter(|piece| !piece.bytes.is_empty())?;
         self.read_at = at;
         self.typed.extend(self.decoder.decode(&bytes));
         Some(())
@@ -164,11 +172,11 @@ impl Drop for Keyboard {
     }
 }
 
-fn read() -> io::Result<(Vec<u8>, Instant)> {
+fn read() -> io::Result<Piece> {
     let mut bytes = vec![0; CHUNK];
     let length = stdin().lock().read(&mut bytes)?;
     bytes.truncate(length);
-    Ok((bytes, Instant::now()))
+    Ok(Piece { bytes, at: Instant::now() })
 }
 
 /// Decodes bytes into keys; they come in pieces that end anywhere.
