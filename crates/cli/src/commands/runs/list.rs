@@ -73,7 +73,7 @@ enum Waiting {
 }
 
 /// The order of the list.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Order {
     #[default]
     Newest,
@@ -81,7 +81,7 @@ enum Order {
 }
 
 /// The side that the work of runs is for.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Kind {
     #[default]
     Run,
@@ -104,18 +104,23 @@ fn word(choice: impl ValueEnum) -> Option<String> {
     Some(choice.to_possible_value()?.get_name().to_owned())
 }
 
+/// Returns the word of a choice that is not the usual one.
+fn chosen<T: ValueEnum + Default + PartialEq>(choice: T) -> Option<String> {
+    if choice == T::default() { None } else { word(choice) }
+}
+
 impl Args {
     /// Returns the request.
     pub(super) fn call(&self) -> Call {
         let status = self.status.and_then(word).map(|word| word.to_uppercase());
-        let call = Call::get(&["runs"]).with("status", status).with("kind", word(self.kind));
+        let call = Call::get(&["runs"]).with("status", status).with("kind", chosen(self.kind));
         // Tags are typed with `=` as everywhere else here, and sent with a colon.
         let tags = self.tag.iter().map(|tag| tag.replacen('=', ":", 1));
         let call = tags.fold(call, |call, tag| call.with("tag", Some(tag)));
         let call = call.with("q", self.search.as_deref()).with("from", self.from.as_deref());
         let call = call.with("to", self.to.as_deref()).with("model", self.model.as_deref());
         let call = call.with("minCost", self.min_cost).with("waiting", self.waiting.and_then(word));
-        let call = call.with("paused", self.paused.then_some("true")).with("order", word(self.order));
+        let call = call.with("paused", self.paused.then_some("true")).with("order", chosen(self.order));
         call.with("limit", self.limit).with("offset", self.offset).with("after", self.after.as_deref())
     }
 
