@@ -56,7 +56,9 @@ pub(super) struct Ledger {
 impl Ledger {
     pub(super) fn read(folder: &Path) -> Ledger {
         let text = fs::read_to_string(folder.join(FILE)).unwrap();
-        Ledger { lines: text.lines().map(|line| serde_json::from_str(line).unwrap()).collect() }
+        // The last one may still be on its way, or its writer was killed half-way: it is not written yet.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        Ledger { lines: whole.map(|line| serde_json::from_str(line).unwrap()).collect() }
     }
 
     /// Returns its size in bytes.
