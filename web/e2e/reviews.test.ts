@@ -2,6 +2,7 @@ import type { Locator } from 'playwright-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HOLD_MS } from '../src/review/held';
 import { barriers } from './axe';
+import { Consort } from './server';
 import { model, opened, page, server, withPage, withServer } from './setting';
 
 withServer();
@@ -151,6 +152,15 @@ describe('reviews', () => {
     await sent();
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByText('Ended early by a reviewer').waitFor();
+  });
+
+  it('say that an output was cut before anybody approves it', async () => {
+    const small = await Consort.start('[models.demo]\nprovider = "demo"\nmodel = "demo"\nmax_output_tokens = 20\n');
+    await small.submit(one({ description: 'Write about tea', onTruncated: 'accept', review: 'required' }));
+    await page.goto(`${small.url}/reviews`);
+    await page.getByText('This output was cut at the output limit of the model: it is not complete.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await small.stop();
   });
 
   it('show the output above the decision on a narrow screen', async () => {

@@ -290,7 +290,8 @@ impl View {
             }
         }
         let id = review.review_id.clone();
-        self.reviews.push(Review { id, subject, name: name_of(&review.task), about, due, then });
+        let is_cut = review.truncated;
+        self.reviews.push(Review { id, subject, name: name_of(&review.task), about, due, then, is_cut });
     }
 
     fn review_over(&mut self, id: &str) {

@@ -236,6 +236,7 @@ mod tests {
             about: About::Beginning,
             due: None,
             then: "",
+            is_cut: false,
         };
         let view = |ids: &[&str]| View { reviews: ids.iter().map(|id| review(id)).collect(), ..View::default() };
         let told = |ids: &[&str], kept: &Kept| ending(Watched::Undecided, &view(ids), kept, "run-1");

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use consort_core::event::Decision;
+use consort_core::question::OUTPUT_CUT;
 use tokio::task::JoinHandle;
 
 use crate::show::drawing::Drawing;
@@ -74,7 +75,8 @@ impl Question {
             About::Beginning => Drawing::of(format!("\nReview before `{name}` starts{due}.\n{choices}")),
             About::Output(output) => {
                 let opened = Drawing::of(format!("\nReview of `{name}`{due}.\n{RULE}\n"));
-                opened.then(formatted(output.trim_end())).text(format!("{RULE}\n{choices}"))
+                let cut = if review.is_cut { format!("{OUTPUT_CUT}\n") } else { String::new() };
+                opened.then(formatted(output.trim_end())).text(format!("{RULE}\n{cut}{choices}"))
             }
             About::Question { question, options } => {
                 let option = |(index, option): (usize, &String)| format!("  {}. {}\n", index + 1, option);
@@ -246,6 +248,16 @@ mod tests {
             view.apply(received.frame(), Duration::ZERO);
         }
         view.reviews.remove(0)
+    }
+
+    #[test]
+    fn an_output_that_was_cut_says_so_before_it_is_decided() {
+        let whole = review("AFTER_EXECUTION", 0);
+        let cut = Review { is_cut: true, ..review("AFTER_EXECUTION", 0) };
+        for (review, says) in [(whole, false), (cut, true)] {
+            let shown = opening(&Question::new(&review), &review, Duration::ZERO);
+            assert_eq!(shown.contains("it is not complete.\n[a]pprove"), says, "{shown}");
+        }
     }
 
     fn opening(question: &Question, review: &Review, now: Duration) -> String {

@@ -1,4 +1,5 @@
 import { Button, Textarea } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useRefusal } from '../../api/me';
 import { useSettled } from '../../review/useHeld';
@@ -57,6 +58,12 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
       <p className={css.about} ref={here}>
         {review.taskDescription}
       </p>
+      {review.truncated ? (
+        <p className={css.cut}>
+          <IconAlertTriangle size={15} aria-hidden />
+          {t('This output was cut at the output limit of the model: it is not complete.')}
+        </p>
+      ) : null}
       {isBefore || mode === 'editing' ? null : <Output text={review.taskOutput} />}
       {isBefore || mode === 'editing' ? null : <Earlier review={review} />}
       {mode === 'editing' ? (

@@ -38,6 +38,8 @@ export const REVIEWS = {
   'Or say something else': 'Oder sagen Sie etwas anderes',
   Question: 'Frage',
   Reject: 'Ablehnen',
+  'This output was cut at the output limit of the model: it is not complete.':
+    'Diese Ausgabe wurde an der Ausgabegrenze des Modells abgeschnitten: Sie ist nicht vollständig.',
   reject: 'ablehnen',
   'Reject and run again': 'Ablehnen und noch einmal laufen lassen',
   Reviewed: 'Geprüft',

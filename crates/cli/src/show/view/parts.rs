@@ -112,6 +112,8 @@ pub(crate) struct Review {
     pub(crate) due: Option<Duration>,
     /// The action after the time limit.
     pub(crate) then: &'static str,
+    /// Whether the output was cut at the output limit.
+    pub(crate) is_cut: bool,
 }
 
 /// The subject of a decision.
