@@ -86,9 +86,10 @@ pub(crate) fn run(args: Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Resu
         // Nodes that share a database do not use the folder's own.
         let database = config.cluster.shared.is_none().then(|| consort::database(&config.store));
         let around = Around { access: changes, home, database };
+        let following = keys::follow(file.as_deref(), env, access, home)?;
         tokio::select! {
             ended = serve(listener, (server, servers), around, output) => ended,
-            failed = keys::follow(file.as_deref(), env, access, home) => match failed? {},
+            never = following => match never {},
         }
     });
     runtime.shutdown_background();

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::client::ids::Kind;
 use crate::client::{Call, Client, Failure, Target};
 use crate::commands::call::{Printed, call, wrong};
-use crate::commands::run::remote::{Said, begin, follow};
+use crate::commands::run::remote::{Prepared, follow};
 use crate::commands::run::request;
 use crate::commands::{Group, extend, input, pair};
 use crate::exit::Exit;
@@ -82,23 +82,23 @@ impl Run {
         };
         let look = if target.json { Look::Frames } else { terminal.look };
         let terminal = Terminal { look, person: terminal.person.clone().filter(|_| !target.json) };
-        follow(&client, async |client: &Client| self.submit(client).await, &terminal, output)
+        follow(&client, async |client: &Client| self.prepare(client).await, &terminal, output)
     }
 
-    /// Begins the run, unless an input of the command line is one that no task uses.
-    async fn submit(&self, client: &Client) -> Result<Said, Failure> {
+    /// Makes the request; an input of the command line that no task uses is a mistake.
+    async fn prepare(&self, client: &Client) -> Result<Prepared, Failure> {
         let id = client.whole_id(Kind::Workflow, &self.workflow).await?;
         let workflow = client.read(&client.send(&Call::get(&["workflows", &id])).await?)?;
         let mistakes = self.unknown(&workflow);
         if !mistakes.is_empty() {
-            return Ok(Said::No(mistakes));
+            return Ok(Err(mistakes));
         }
         let mut body = Map::new();
         let added = [extend(&mut body, "inputs", &self.input), extend(&mut body, "tags", &self.tag)];
-        match added.into_iter().find_map(Result::err) {
-            Some(mistake) => Ok(Said::No(vec![mistake])),
-            None => begin(client, &Call::post(&["workflows", &id, "runs"], body.into())).await,
-        }
+        Ok(match added.into_iter().find_map(Result::err) {
+            Some(mistake) => Err(vec![mistake]),
+            None => Ok(Call::post(&["workflows", &id, "runs"], body.into())),
+        })
     }
 
     fn unknown(&self, workflow: &Value) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The binary as a client: `run --url`, `runs watch`, and how calls end.
 
 use std::io::{BufRead, BufReader, Lines, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, channel};
 
@@ -160,6 +160,8 @@ fn ctrl_c_asks_the_server_to_stop_and_a_second_one_does_not_wait_for_that() {
     assert_eq!(ended(runner.wait_with_output().unwrap()), (Some(130), String::new(), expected));
 }
 
+const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\ncontent-length: 17\r\nconnection: close\r\n\r\n{\"runId\":\"run-1\"}";
+
 /// Starts a server that accepts a run, sends no events of it and does not stop it; returns its address and the requests
 /// it gets.
 fn reluctant() -> (String, Receiver<String>) {
@@ -168,14 +170,10 @@ fn reluctant() -> (String, Receiver<String>) {
     let (tell, asked) = channel();
     std::thread::spawn(move || {
         let mut open = Vec::new();
-        for mut socket in listener.incoming().map_while(Result::ok) {
-            let mut bytes = [0; 8192];
-            let length = socket.read(&mut bytes).unwrap();
-            let request = String::from_utf8_lossy(&bytes[..length]).split(" HTTP/").next().unwrap().to_owned();
+        loop {
+            let (mut socket, request) = request(&listener);
             let answer = match request.as_str() {
-                "POST /api/runs" => {
-                    "HTTP/1.1 202 Accepted\r\ncontent-length: 17\r\nconnection: close\r\n\r\n{\"runId\":\"run-1\"}"
-                }
+                "POST /api/runs" => ACCEPTED,
                 request if request.starts_with("GET") => "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n",
                 _ => "",
             };
@@ -188,16 +186,62 @@ fn reluctant() -> (String, Receiver<String>) {
 }
 
 #[test]
-fn ctrl_c_does_not_wait_for_a_server_that_never_answers() {
+fn ctrl_c_while_the_run_is_submitted_stops_it_once_the_server_has_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let mut runner = start(folder.path(), &["run", "--url", &url]);
+    let mut submission = request(&listener);
+    assert_eq!(submission.1, "POST /api/runs");
+    interrupt(&runner);
+    let mut words = BufReader::new(runner.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert_eq!(words.next().unwrap(), "stopping once the server has answered; Ctrl-C again leaves at once");
+    submission.0.write_all(ACCEPTED.as_bytes()).unwrap();
+    let mut events = request(&listener);
+    assert_eq!(events.1, "GET /api/runs/run-1/events");
+    events.0.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").unwrap();
+    let cancel = request(&listener);
+    assert_eq!(cancel.1, "POST /api/runs/run-1/cancel");
+    interrupt(&runner);
+    assert_eq!(runner.wait().unwrap().code(), Some(130));
+}
+
+/// Returns the next request to this server, and the connection that it came on.
+fn request(listener: &TcpListener) -> (TcpStream, String) {
+    let (mut socket, _) = listener.accept().unwrap();
+    let mut bytes = [0; 8192];
+    let length = socket.read(&mut bytes).unwrap();
+    let request = String::from_utf8_lossy(&bytes[..length]).split(" HTTP/").next().unwrap().to_owned();
+    (socket, request)
+}
+
+#[test]
+fn ctrl_c_twice_does_not_wait_for_a_server_that_never_answers() {
     let folder = tempfile::tempdir().unwrap();
     let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", deaf.local_addr().unwrap());
-    let runner = start(folder.path(), &["run", "--url", &url]);
-    let (mut socket, _) = deaf.accept().unwrap();
-    assert!(socket.read(&mut [0; 1024]).unwrap() > 0, "the request came");
+    let mut runner = start(folder.path(), &["run", "--url", &url]);
+    let (_socket, _submission) = request(&deaf);
     interrupt(&runner);
-    let expected = format!("Left before {url} answered; it may have taken the run all the same.\n");
-    assert_eq!(ended(runner.wait_with_output().unwrap()), (Some(130), String::new(), expected));
+    let mut words = BufReader::new(runner.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert_eq!(words.next().unwrap(), "stopping once the server has answered; Ctrl-C again leaves at once");
+    interrupt(&runner);
+    let left = format!("Left before {url} answered; it may have taken the run all the same.");
+    assert_eq!(words.collect::<Vec<_>>(), [left]);
+    assert_eq!(runner.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn ctrl_c_before_the_run_is_submitted_leaves_without_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", deaf.local_addr().unwrap());
+    let runner = start(folder.path(), &["run", "--url", &url, "--input", "name=Ada"]);
+    let (_socket, question) = request(&deaf);
+    assert_eq!(question, "GET /api/capabilities");
+    interrupt(&runner);
+    let expected = (Some(130), String::new(), "Left before the run was submitted.\n".to_owned());
+    assert_eq!(ended(runner.wait_with_output().unwrap()), expected);
 }
 
 #[test]

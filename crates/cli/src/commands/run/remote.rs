@@ -1,20 +1,22 @@
 //! A run on a server, shown and steered as if it were here.
 
+use std::pin::pin;
+
 use consort_config::Env;
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::{Args, request, wrong};
 use crate::client::{Call, Client, Failure, Target, Upload};
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Output, Stream};
 use crate::show::record::Record;
 use crate::show::screen::Look;
 use crate::show::words::{counted, one_line};
 use crate::talk::files;
 use crate::terminal::Terminal;
-use crate::watch::{CtrlC, interrupts, watch_there};
+use crate::watch::{CtrlC, Interrupts, interrupts, watch_there};
 
 /// Executes the run on the server at this address.
 pub(super) fn run(
@@ -36,11 +38,12 @@ pub(super) fn run(
         Ok(uploads) => uploads,
         Err(mistake) => return wrong(output, &[mistake]),
     };
-    let submitted = async |client: &Client| {
+    let prepare = async |client: &Client| {
         let body = attached(client, body, uploads).await?;
-        submit(client, body, &args.input).await
+        let mistakes = unknown(client, &body, &args.input).await?;
+        Ok(if mistakes.is_empty() { Ok(Call::post(&["runs"], body)) } else { Err(mistakes) })
     };
-    follow(&client, submitted, terminal, output)
+    follow(&client, prepare, terminal, output)
 }
 
 /// Uploads files, and names them in the request beside those it has.
@@ -56,45 +59,45 @@ async fn attached(client: &Client, mut body: Value, uploads: Vec<Upload>) -> Res
     Ok(body)
 }
 
-/// Begins a run by a request, then shows and steers it.
+/// A request that begins a run, or the mistakes in what it would be made of.
+pub(crate) type Prepared = Result<Call, Vec<String>>;
+
+/// Begins a run by the request that is prepared, then shows and steers it.
 pub(crate) fn follow(
     client: &Client,
-    submit: impl AsyncFnOnce(&Client) -> Result<Said, Failure>,
+    prepare: impl AsyncFnOnce(&Client) -> Result<Prepared, Failure>,
     terminal: &Terminal,
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let exit = runtime.block_on(work(client, submit, terminal, output));
+    let exit = runtime.block_on(work(client, prepare, terminal, output));
     // A blocking read of the keyboard must not delay the exit.
     runtime.shutdown_background();
     exit
 }
 
-/// The server's response to a request.
-pub(crate) enum Said {
-    /// It was accepted; this is the response.
-    Yes(String),
-    /// It has mistakes.
-    No(Vec<String>),
-}
-
 async fn work(
     client: &Client,
-    submit: impl AsyncFnOnce(&Client) -> Result<Said, Failure>,
+    prepare: impl AsyncFnOnce(&Client) -> Result<Prepared, Failure>,
     terminal: &Terminal,
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
     let mut pressed = interrupts();
-    let said = tokio::select! {
-        said = submit(client) => said?,
+    let prepared = tokio::select! {
+        prepared = prepare(client) => prepared?,
         Some(()) = pressed.next() => {
-            output.err.say(format_args!("Left before {} answered; it may have taken the run all the same.", client.url()))?;
+            output.err.say("Left before the run was submitted.")?;
             return Ok(Exit::Interrupted);
         }
     };
-    let answer = match said {
-        Said::Yes(answer) => answer,
-        Said::No(mistakes) => return wrong(output, &mistakes),
+    let call = match prepared {
+        Ok(call) => call,
+        Err(mistakes) => return wrong(output, &mistakes),
+    };
+    let (answer, pressed) = match submit(client, &call, pressed, output.err).await? {
+        Submitted::Accepted(answer, pressed) => (answer, pressed),
+        Submitted::Wrong(mistake) => return wrong(output, &[mistake]),
+        Submitted::Left => return Ok(Exit::Interrupted),
     };
     let accepted = client.read(&answer)?;
     for warning in Record(&accepted).list("warnings").filter_map(|warning| warning.0.as_str()) {
@@ -106,23 +109,41 @@ async fn work(
     watch_there((client, run), terminal, (pressed, CtrlC::Stops), output).await
 }
 
-async fn submit(client: &Client, body: Value, typed: &[(String, Value)]) -> Result<Said, Failure> {
-    let mistakes = unknown(client, &body, typed).await?;
-    if !mistakes.is_empty() {
-        return Ok(Said::No(mistakes));
-    }
-    begin(client, &Call::post(&["runs"], body)).await
+/// The outcome of a request that begins a run.
+enum Submitted {
+    /// The server's response, and the Ctrl-C presses that are about the run.
+    Accepted(String, Interrupts),
+    /// The request has this mistake.
+    Wrong(String),
+    /// The user left without waiting for the response.
+    Left,
 }
 
-/// Sends a request that begins a run.
-pub(crate) async fn begin(client: &Client, call: &Call) -> Result<Said, Failure> {
-    match client.send(call).await {
-        Ok(answer) => Ok(Said::Yes(answer)),
+/// Sends the request. The server may have begun the run although its response is still
+/// on the way, so Ctrl-C waits for it: only then can the run be stopped.
+async fn submit(client: &Client, call: &Call, mut pressed: Interrupts, err: &mut Stream) -> anyhow::Result<Submitted> {
+    let mut sending = pin!(client.send(call));
+    let mut stop = None;
+    let answered = loop {
+        tokio::select! {
+            answered = &mut sending => break answered,
+            Some(()) = pressed.next() => {
+                if stop.replace(()).is_some() {
+                    let url = client.url();
+                    err.say(format_args!("Left before {url} answered; it may have taken the run all the same."))?;
+                    return Ok(Submitted::Left);
+                }
+                err.say("stopping once the server has answered; Ctrl-C again leaves at once")?;
+            }
+        }
+    };
+    match answered {
+        Ok(answer) => Ok(Submitted::Accepted(answer, stream::iter(stop).chain(pressed).boxed())),
         // The same mistakes have the same exit status as in a run without a server.
         Err(Failure::Refused { status, message, code, .. }) if status == StatusCode::BAD_REQUEST => {
-            Ok(Said::No(vec![format!("{message} ({code})")]))
+            Ok(Submitted::Wrong(format!("{message} ({code})")))
         }
-        Err(failure) => Err(failure),
+        Err(failure) => Err(failure.into()),
     }
 }
 

@@ -29,27 +29,32 @@ pub(super) fn access(server: &config::Server) -> Result<Access, assemble::Error>
     })
 }
 
-/// Reads the keys again at each SIGHUP; everything else stays as it was, and so do the
-/// keys when the file has mistakes.
-pub(super) async fn follow(
+/// Starts to listen for SIGHUP, and then reads the keys again at each; everything else stays as it
+/// was, and so do the keys when the file has mistakes.
+pub(super) fn follow(
     file: Option<&Path>,
     env: &Env<'_>,
     access: watch::Sender<Access>,
     home: Home,
-) -> io::Result<Infallible> {
+) -> io::Result<impl Future<Output = Infallible>> {
+    // Before the server says that it listens: from then on the signal counts.
     let mut asked = signal(SignalKind::hangup())?;
-    loop {
-        asked.recv().await;
-        if home.is_gone() {
-            // The server is ending; this signal was not about keys.
-            continue;
+    Ok(async move {
+        loop {
+            asked.recv().await;
+            if home.is_gone() {
+                // The server is ending; this signal was not about keys.
+                continue;
+            }
+            match file.map(|file| Config::load(file, env)) {
+                None => tracing::warn!("there is no configuration file to read keys from"),
+                Some(Err(mistakes)) => {
+                    tracing::error!(%mistakes, "the configuration is wrong: the keys stay as they were")
+                }
+                Some(Ok(config)) => change(&access, config.server.api_keys),
+            }
         }
-        match file.map(|file| Config::load(file, env)) {
-            None => tracing::warn!("there is no configuration file to read keys from"),
-            Some(Err(mistakes)) => tracing::error!(%mistakes, "the configuration is wrong: the keys stay as they were"),
-            Some(Ok(config)) => change(&access, config.server.api_keys),
-        }
-    }
+    })
 }
 
 fn change(access: &watch::Sender<Access>, keys: Vec<Key>) {
