@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use consort_config::{Config, Env};
 use consort_core::chat::Mode;
+use futures::FutureExt;
+use futures::future::{self, BoxFuture};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::{Client, Target};
@@ -155,19 +157,21 @@ fn message(args: &Args, terminal: &Terminal) -> Result<Message, String> {
     }
 }
 
-/// Returns when the process of an interactive user is asked to end, or the terminal
-/// was closed; without one, signals have their default effect.
-async fn ended(typist: Typist) -> io::Result<()> {
+/// Starts to listen for signals that ask the process of an interactive user to end, or say that the
+/// terminal was closed; returns when one has come. Without a user they have their default effect.
+fn ended(typist: Typist) -> io::Result<BoxFuture<'static, ()>> {
     if typist == Typist::Nobody {
-        return std::future::pending().await;
+        return Ok(future::pending().boxed());
     }
     let mut term = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        _told = term.recv() => {}
-        _told = hangup.recv() => {}
-    }
-    Ok(())
+    let told = async move {
+        tokio::select! {
+            _told = term.recv() => {}
+            _told = hangup.recv() => {}
+        }
+    };
+    Ok(told.boxed())
 }
 
 /// One use of the command.
@@ -186,6 +190,8 @@ impl Session {
 
     /// Talks; `url` is the option that names the server again, if one must be named.
     async fn talk(self, place: ChatHost, url: &str, mut output: Output<'_>) -> anyhow::Result<Exit> {
+        // Before the terminal is changed, so that it is always restored.
+        let ended = ended(self.typist)?;
         let screen = output.lend();
         let mut talk = Talk::begin(place, self.topic, (self.look, self.typist), screen).await?;
         let talking = async {
@@ -196,8 +202,7 @@ impl Session {
         };
         let exit = tokio::select! {
             exit = talking => exit,
-            // Ended in order, so that the terminal is restored.
-            told = ended(self.typist) => told.map(|()| Exit::Interrupted).map_err(Into::into),
+            () = ended => Ok(Exit::Interrupted),
         };
         let thread = talk.thread().map(str::to_owned);
         drop(talk);

@@ -113,6 +113,7 @@ impl<'a> Talk<'a> {
             *thread = place.whole_id(thread).await?;
             place.open(thread).await?;
         }
+        let interrupts = interrupts();
         let mut screen = Screen::new(look, output);
         let keyboard = match typist {
             Typist::Person => {
@@ -121,7 +122,6 @@ impl<'a> Talk<'a> {
             }
             Typist::Nobody => None,
         };
-        let interrupts = interrupts();
         let memory = Memory::default();
         let tally = Tally::default();
         let mode = topic.mode;

@@ -51,9 +51,10 @@ pub(crate) async fn show(client: &Client, person: &Person, colour: Colour, outpu
     let first = Snapshot::take(client).await?;
     let mut board = Board::new(client.url(), person.editor.as_deref());
     board.apply(first, now());
+    // Before the terminal is changed, so that it is always restored.
+    let around = Around::new(client)?;
     let screen = FullScreen::open(colour, output.out)?;
     let keyboard = Keyboard::open()?;
-    let around = Around::new(client)?;
     Top { client, editor: person.editor.as_deref(), board, screen, keyboard, around }.follow().await
 }
 
