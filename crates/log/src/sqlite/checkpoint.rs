@@ -19,6 +19,9 @@ const INTERVAL_MAX: u64 = 64 * 1024 * 1024;
 /// The bytes that a commit writes besides its content: pages of the tables' and indexes' trees.
 const COMMIT_BYTES: u64 = 32 * 1024;
 
+/// The size of a page of the system's cache in bytes.
+const PAGE: usize = 4096;
+
 /// The bytes written since the last checkpoint.
 pub(super) struct Checkpoints {
     /// The path of the write-ahead log.
@@ -88,9 +91,12 @@ impl Checkpoints {
     }
 }
 
-/// Writes zeros to the beginning of an empty file.
+/// Writes zeros to the beginning of an empty file, page by page as SQLite will: where a file was written in large pieces
+/// the system keeps it in large pieces, and goes through the whole of one at each page that is written to it.
 fn fill(path: &Path, size: usize) -> io::Result<()> {
     let mut file = File::options().write(true).open(path)?;
-    file.write_all(&vec![0; size])?;
+    for _page in 0..size / PAGE {
+        file.write_all(&[0; PAGE])?;
+    }
     file.sync_all()
 }

@@ -34,7 +34,7 @@ use self::holder::lock;
 pub use self::holder::{announce, served_at};
 use self::readers::Readers;
 pub use self::wal::Lost;
-use self::writer::{Done, Job, Work, Writer};
+use self::writer::{Done, Job, SCRUB_INTERVAL, Work, Writer};
 use super::{Append, Compact, Error, Log, Page, Query, Record, Seq, private};
 use crate::seal::Sealed;
 
@@ -138,6 +138,17 @@ impl SqliteLog {
         jobs.send(Job { work, ack }).await.map_err(|_| stopped())?;
         done.await.map_err(|_| stopped())?
     }
+
+    /// Lets the writer remove what is left of erased streams, should nothing else wake it until then.
+    fn tidy_later(&self) {
+        let Some(jobs) = self.jobs.as_ref().map(mpsc::Sender::downgrade) else { return };
+        tokio::spawn(async move {
+            tokio::time::sleep(SCRUB_INTERVAL).await;
+            let Some(jobs) = jobs.upgrade() else { return };
+            let (ack, _nobody_waits) = oneshot::channel();
+            let _closed = jobs.send(Job { work: Work::Tidy, ack }).await;
+        });
+    }
 }
 
 impl Log for SqliteLog {
@@ -158,8 +169,8 @@ impl Log for SqliteLog {
     fn erase(&self, streams: Vec<Arc<str>>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             for some in streams.chunks(ERASED_MAX) {
-                if self.ask(Work::Erase(some.to_vec())).await? == Done::ButForReaders {
-                    tracing::debug!("somebody reads an older state: the bytes of what was erased go later");
+                if self.ask(Work::Erase(some.to_vec())).await? == Done::ButForBytes {
+                    self.tidy_later();
                 }
             }
             Ok(())
@@ -179,7 +190,7 @@ impl Compact for SqliteLog {
             for _try in 0..SCRUB_TRIES {
                 match done {
                     Done::Whole => return Ok(()),
-                    Done::ButForReaders => tokio::time::sleep(SCRUB_RETRY).await,
+                    Done::ButForBytes => tokio::time::sleep(SCRUB_RETRY).await,
                 }
                 done = self.ask(Work::Scrub).await?;
             }

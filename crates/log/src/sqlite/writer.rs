@@ -22,8 +22,9 @@ const GROUP_MAX: usize = 128;
 /// The number of commits after which something else is done, even while jobs are waiting.
 const PATIENCE: usize = 8;
 
-/// The minimum time between two tries to remove bytes that a reader still uses.
-const SCRUB_INTERVAL: Duration = Duration::from_secs(1);
+/// The minimum time between two tries to remove erased bytes from the write-ahead log: it takes several syncs, and a
+/// busy server erases a few ended runs all the time.
+pub(super) const SCRUB_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A job for the writer, and the sender of its result.
 pub(super) struct Job {
@@ -40,6 +41,8 @@ pub(super) enum Work {
     Erase(Vec<Arc<str>>),
     /// Removes erased bytes from the write-ahead log, unless a reader uses them.
     Scrub,
+    /// Does the background work that is due.
+    Tidy,
     /// Rewrites the file without what was erased.
     Compact,
 }
@@ -49,8 +52,8 @@ pub(super) enum Work {
 pub(super) enum Done {
     /// Wholly.
     Whole,
-    /// The erased bytes are still there for a reader that uses an older state.
-    ButForReaders,
+    /// The erased bytes are still in the write-ahead log: a reader uses an older state, or it was emptied a moment ago.
+    ButForBytes,
 }
 
 /// The owner of the file's only writing connection.
@@ -64,8 +67,9 @@ pub(super) struct Writer {
     is_erasing: bool,
     /// The callers who wait until that is done.
     erasures: Vec<Ack>,
-    /// The time when bytes of erased streams were tried to be removed from the write-ahead log, while
-    /// a reader uses them there.
+    /// Whether bytes of erased streams may be in the write-ahead log.
+    is_unscrubbed: bool,
+    /// The last time when they were tried to be removed.
     scrubbed: Option<Instant>,
     /// The number of commits since something else was done.
     patience: usize,
@@ -86,6 +90,7 @@ impl Writer {
             streams: Streams::default(),
             is_erasing: is_erasing > 0,
             erasures: Vec::new(),
+            is_unscrubbed: false,
             scrubbed: None,
             patience: 0,
             worded: index::ENOUGH,
@@ -120,7 +125,7 @@ impl Writer {
 
     /// Serves a group of jobs: appends first, because callers wait for them.
     pub(super) fn serve(&mut self, group: Vec<Job>) {
-        let is_upkeep = |job: &Job| matches!(job.work, Work::Scrub | Work::Compact);
+        let is_upkeep = |job: &Job| matches!(job.work, Work::Scrub | Work::Tidy | Work::Compact);
         let (upkeep, group): (Vec<Job>, Vec<Job>) = group.into_iter().partition(is_upkeep);
         let results = if group.is_empty() { Vec::new() } else { self.write(&group) };
         for (job, result) in group.into_iter().zip(results) {
@@ -133,7 +138,12 @@ impl Writer {
             }
         }
         for Job { work, ack } in upkeep {
-            let done = if matches!(work, Work::Compact) { self.compact() } else { self.scrub() };
+            let done = match work {
+                Work::Compact => self.compact(),
+                Work::Scrub => self.scrub(),
+                // It is done when nobody waits, as ever.
+                Work::Tidy | Work::Append(_) | Work::Erase(_) => Ok(Done::Whole),
+            };
             tell(ack, done);
         }
     }
@@ -142,7 +152,7 @@ impl Writer {
     fn tidy(&mut self) {
         if self.is_erasing {
             self.erase();
-        } else if self.scrubbed.is_some_and(|at| at.elapsed() >= SCRUB_INTERVAL) {
+        } else if self.is_unscrubbed && self.may_scrub() {
             let _tried_again_later = self.scrub();
         } else if self.checkpoints.is_due() {
             if let Err(error) = self.checkpoints.run(&self.db, Mode::Passive) {
@@ -221,7 +231,7 @@ impl Writer {
                     put::hide(&tx, name)
                 })?),
                 // Served apart from what is written.
-                Work::Scrub | Work::Compact => Ok(()),
+                Work::Scrub | Work::Tidy | Work::Compact => Ok(()),
             });
         }
         tx.commit()?;
@@ -241,7 +251,11 @@ impl Writer {
         }
         let done = match erased {
             Ok(true) => return,
-            Ok(false) => self.scrub(),
+            Ok(false) if self.may_scrub() => self.scrub(),
+            Ok(false) => {
+                self.is_unscrubbed = true;
+                Ok(Done::ButForBytes)
+            }
             Err(error) => {
                 tracing::warn!(%error, "an erased stream cannot be deleted from the file yet");
                 Err(failure(error))
@@ -260,12 +274,17 @@ impl Writer {
         Ok(found)
     }
 
+    fn may_scrub(&self) -> bool {
+        self.scrubbed.is_none_or(|at| at.elapsed() >= SCRUB_INTERVAL)
+    }
+
     /// Makes erased bytes leave the write-ahead log, unless a reader uses an older state.
     fn scrub(&mut self) -> Result<Done, Error> {
         let is_moved = self.checkpoints.run(&self.db, Mode::Truncate).map_err(failure)?;
-        self.scrubbed = (!is_moved).then(Instant::now);
+        self.scrubbed = Some(Instant::now());
+        self.is_unscrubbed = !is_moved;
         self.reserve.renew();
-        Ok(if is_moved { Done::Whole } else { Done::ButForReaders })
+        Ok(if is_moved { Done::Whole } else { Done::ButForBytes })
     }
 
     /// Rewrites the file. SQLite overwrites deleted content, but not the copies it leaves
@@ -295,7 +314,7 @@ fn cause(job: &Job, error: rusqlite::Error) -> Error {
             let reason = error.to_string();
             Error::Damaged { stream, seq, reason }
         }
-        Work::Append(_) | Work::Erase(_) | Work::Scrub | Work::Compact => failure(error),
+        Work::Append(_) | Work::Erase(_) | Work::Scrub | Work::Tidy | Work::Compact => failure(error),
     }
 }
 

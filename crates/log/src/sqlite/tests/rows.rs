@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use super::{bytes_in, file, sql};
 use crate::conformance::{all, append, bodies, names, record, row};
+use crate::sqlite::writer::{Done, Work};
 use crate::{Append, Error, Log, Order, Query, Record, Row, SqliteLog, VERSION};
 
 #[tokio::test]
@@ -227,5 +228,6 @@ async fn of_many_texts_the_older_ones_are_in_the_index_and_all_are_found_changed
         assert_eq!(log.list(find(format!("other{stream}"))).await.unwrap().total, 0);
     }
     drop(db);
+    assert_eq!(log.ask(Work::Scrub).await, Ok(Done::Whole));
     assert!(!bytes_in(folder.path()).contains("secret1400"));
 }

@@ -1,6 +1,9 @@
 //! The cost of a commit: what is synced, and where it is written.
 
+use std::time::Instant;
+
 use super::*;
+use crate::sqlite::writer::SCRUB_INTERVAL;
 
 #[test]
 fn sqlite_is_built_to_sync_content_only() {
@@ -27,5 +30,24 @@ async fn the_write_ahead_log_keeps_its_room_when_it_is_emptied_and_what_follows_
         assert_eq!((again.lost(), names(&again, all()).await.len()), (None, kept));
         log.append(append(&format!("kept-{kept}"), 0, &["0"])).await.unwrap();
         assert!(wal.metadata().unwrap().len() <= bytes.len() as u64, "nothing was added to the file");
+    }
+}
+
+#[tokio::test]
+async fn erasures_soon_after_each_other_empty_the_write_ahead_log_once_and_all_of_it_is_empty_in_the_end() {
+    let (_folder, path) = file();
+    let log = SqliteLog::open(&path).unwrap();
+    let wal = PathBuf::from(format!("{}-wal", path.display()));
+    let is_empty = || std::fs::read(&wal).unwrap().iter().all(|byte| *byte == 0);
+    let began = Instant::now();
+    for name in ["a", "b", "c"] {
+        log.append(marked(name, 0)).await.unwrap();
+        log.erase(vec![name.into()]).await.unwrap();
+        assert!(is_empty() == (name == "a") || began.elapsed() >= SCRUB_INTERVAL, "{name}");
+    }
+    // Nothing else is written that would remind the writer.
+    while !is_empty() {
+        assert!(began.elapsed() < SCRUB_INTERVAL * 30, "it is still there");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
