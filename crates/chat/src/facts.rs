@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use consort_core::id::Millis;
 use consort_core::owner::Owner;
+use consort_log::damage::row_fault;
 use consort_log::{Append, Error, Log, Query, Record, Row};
 use consort_tools::words::{likeness, scores};
 use serde::{Deserialize, Serialize};
@@ -187,7 +188,7 @@ fn fact(stream: &str, row: &Row) -> Result<Fact, DamagedFact> {
     let at = row.started_at;
     match serde_json::from_str(&row.body) {
         Ok(Stored { text, source }) => Ok(Fact { id, text, source, at }),
-        Err(error) => Err(DamagedFact { id, at, reason: format!("its row cannot be read: {error}") }),
+        Err(error) => Err(DamagedFact { id, at, reason: row_fault(&row.body, &error) }),
     }
 }
 

@@ -1,10 +1,12 @@
 //! A thread's frames as one stream: turn after turn, stored frames first, then
 //! live ones, each number once. It stays open between turns.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use consort_log as log;
+use consort_runtime::engine;
 use consort_runtime::past::Turns;
 use consort_runtime::ring::Frame;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -174,8 +176,10 @@ impl Chats {
             match self.0.engine.page(&turn.turn, first, left).await.map_err(Error::from) {
                 Ok(frames) => page.frames.extend(frames.iter().map(|frame| frame.text().clone())),
                 Err(error) => {
-                    let reason = super::damaged::reason(error)?;
-                    page.damaged.push(Gap::of(turn, turn.base + first, reason));
+                    let Unread { at, damage } = unread(error, &turn.turn)?;
+                    let whole = self.before_damage(&turn.turn, first..at, left).await?;
+                    page.frames.extend(whole.iter().map(|frame| frame.text().clone()));
+                    page.damaged.push(Gap::of(turn, turn.base + at.max(first), damage.to_string()));
                 }
             }
             if page.frames.len() >= max {
@@ -183,6 +187,11 @@ impl Chats {
             }
         }
         Ok(page)
+    }
+
+    /// Returns the frames of a damaged turn that come before its damage.
+    async fn before_damage(&self, turn: &str, events: Range<u64>, max: usize) -> Result<Vec<Frame>, Error> {
+        if events.is_empty() { Ok(Vec::new()) } else { Ok(self.0.engine.page_within(turn, events, max).await?) }
     }
 
     async fn tail(
@@ -264,9 +273,15 @@ impl Follower {
             let frames = match self.chats.tail(&self.seat, &turn.turn, from).await {
                 Ok(frames) => frames,
                 Err(error) => {
-                    let gap = Gap::of(turn, self.next.max(turn.base), super::damaged::reason(error)?);
-                    self.pass_over(&gap);
-                    return Ok(Found::Gap(gap));
+                    let Unread { at, damage } = unread(error, &turn.turn)?;
+                    if at > from {
+                        let whole = self.chats.before_damage(&turn.turn, from..at, usize::MAX).await?;
+                        stream::iter(whole.into_iter().map(Ok)).chain(stream::iter([Err(damage)])).boxed()
+                    } else {
+                        let gap = Gap::of(turn, self.next.max(turn.base), damage.to_string());
+                        self.pass_over(&gap);
+                        return Ok(Found::Gap(gap));
+                    }
                 }
             };
             self.turn = Some((Bounds { turn: turn.turn.clone(), base: turn.base, next: turn.next }, frames));
@@ -282,9 +297,30 @@ impl Follower {
     }
 }
 
+/// The place from which on a turn cannot be read, and the reason.
+struct Unread {
+    at: u64,
+    damage: log::Error,
+}
+
+/// Returns the place from which on a turn cannot be read; any other error is passed on.
+fn unread(error: Error, turn: &str) -> Result<Unread, Error> {
+    match error {
+        Error::Engine(engine::Error::Log(damage @ log::Error::Damaged { .. })) => {
+            // It may be another stream that the turn depends on.
+            let at = match &damage {
+                log::Error::Damaged { stream, seq, .. } if stream == turn => *seq,
+                _ => 0,
+            };
+            Ok(Unread { at, damage })
+        }
+        error => Err(error),
+    }
+}
+
 /// Returns the reason why the frames end here.
 pub(super) fn unreadable(error: Error) -> log::Error {
-    if let Error::Engine(consort_runtime::engine::Error::Log(error)) = error {
+    if let Error::Engine(engine::Error::Log(error)) = error {
         error
     } else {
         log::Error::Unavailable(error.to_string())

@@ -1,6 +1,7 @@
 //! Threads found by their words: those of their titles, and those of their messages.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
@@ -15,8 +16,8 @@ pub struct FoundThread {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// The words it was found by.
-    pub text: String,
+    /// The words it was found by, unless they are not those that were written.
+    pub text: Option<Arc<str>>,
     /// The time of what was found.
     pub at: Millis,
 }
@@ -44,8 +45,7 @@ impl Chats {
             }
             // One that cannot be read, or is gone by now, is not found.
             let Ok(thread) = self.thread(owner, &id).await else { continue };
-            let text = row.words.as_deref().unwrap_or_default().to_owned();
-            found.push(FoundThread { id, title: thread.title, text, at: row.started_at });
+            found.push(FoundThread { id, title: thread.title, text: row.words, at: row.started_at });
         }
         Ok(found)
     }

@@ -11,6 +11,7 @@ use consort_core::id::Millis;
 use consort_core::owner::Owner;
 use consort_core::run::Run;
 use consort_core::view::Damage;
+use consort_log::damage::row_fault;
 use consort_log::{Append, Error, Log, Query, Record, Row, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -365,7 +366,7 @@ fn parse(id: &Arc<str>, row: &Row) -> Found {
             owner: row.tags.get("owner").cloned().unwrap_or_default(),
             title: said.get("title").and_then(Value::as_str).unwrap_or(id).to_owned(),
             updated_at: row.started_at,
-            reason: format!("its row cannot be read: {error}"),
+            reason: row_fault(&row.body, &error),
         }
     })
 }

@@ -2,6 +2,7 @@
 
 use consort_core::event::Event;
 
+use crate::damage::fault;
 use crate::{Error, Record, Seq};
 
 /// The size from which texts are stored beside the event.
@@ -25,7 +26,7 @@ pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
 pub fn decode(record: &Record, place: (&str, Seq)) -> Result<Event, Error> {
     let (stream, seq) = place;
     let damaged = |reason: String| Error::Damaged { stream: stream.to_owned(), seq, reason };
-    let mut event: Event = serde_json::from_str(&record.body).map_err(|error| damaged(error.to_string()))?;
+    let mut event: Event = serde_json::from_str(&record.body).map_err(|error| damaged(fault(&record.body, &error)))?;
     let whole = event.kind.texts_mut().into_iter().all(|text| text.attach(&record.attachments));
     if !record.attachments.is_empty() {
         // What the first edition recorded in words is complete only now.

@@ -5,11 +5,36 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::Error;
+use serde_json::error::Category;
+
+use crate::{DAMAGED_BODY, Error};
 
 /// The maximum number of streams remembered: with so many the file
 /// itself is lost, and a few missing in a list make no difference.
 const KNOWN_MAX: usize = 10_000;
+
+/// Returns the reason why the text of a record or of a row is not what its reader expects, in words that need no
+/// knowledge of the program: an error of the parser names its types.
+pub fn fault(text: &str, error: &serde_json::Error) -> String {
+    if text == DAMAGED_BODY {
+        return "its checksum is wrong".to_owned();
+    }
+    match error.classify() {
+        Category::Syntax | Category::Eof | Category::Io => "it is not JSON, or only a part of it".to_owned(),
+        Category::Data => {
+            let told = error.to_string();
+            let told = told.split(" at line ").next().unwrap_or_default();
+            let is_plain = ["missing field", "unknown variant", "unknown field"].iter().any(|of| told.starts_with(of));
+            let detail = if is_plain { format!(": {told}") } else { String::new() };
+            format!("it is not what this version of Consort writes{detail}")
+        }
+    }
+}
+
+/// Returns the same for the body of a row in lists.
+pub fn row_fault(body: &str, error: &serde_json::Error) -> String {
+    format!("its row cannot be read: {}", fault(body, error))
+}
 
 /// The damaged streams known so far, by name. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +88,21 @@ impl Damage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_needs_no_knowledge_of_the_program() {
+        for (text, expected) in [
+            (DAMAGED_BODY, "its checksum is wrong"),
+            ("{\"at\"", "it is not JSON, or only a part of it"),
+            ("", "it is not JSON, or only a part of it"),
+            ("[]", "it is not what this version of Consort writes"),
+            ("{\"at\": \"x\"}", "it is not what this version of Consort writes"),
+            ("{}", "it is not what this version of Consort writes: missing field `at`"),
+        ] {
+            let error = serde_json::from_str::<consort_core::event::Event>(text).unwrap_err();
+            assert_eq!(fault(text, &error), expected, "{error}");
+        }
+    }
 
     #[test]
     fn only_damage_is_remembered_until_the_stream_is_gone() {

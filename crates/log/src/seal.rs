@@ -20,6 +20,8 @@ pub struct Sealed {
     pub bundles: Vec<Bundle>,
     /// The checksum of the stream's row in lists.
     pub row_checksum: u32,
+    /// The checksum of the words that the stream is found by, if the append has any.
+    pub words_checksum: Option<u32>,
 }
 
 /// The records of one row.
@@ -39,7 +41,8 @@ impl Sealed {
     /// Seals an append.
     pub fn new(append: Append) -> Sealed {
         let row_checksum = row_checksum(&append.stream, append.expected + append.records.len() as Seq, &append.row);
-        Sealed { bundles: bundles(&append.records), append, row_checksum }
+        let words_checksum = append.row.words.as_deref().map(text_checksum);
+        Sealed { bundles: bundles(&append.records), append, row_checksum, words_checksum }
     }
 
     /// Returns the number of bytes of its records.
@@ -84,6 +87,11 @@ pub fn checksum(body: &str, hashes: &[u8]) -> u32 {
     sum.update(body.as_bytes());
     sum.update(hashes);
     sum.finalize()
+}
+
+/// Returns the checksum of a text that is stored by itself: the words of a stream, or a key that it claims.
+pub fn text_checksum(text: &str) -> u32 {
+    crc32fast::hash(text.as_bytes())
 }
 
 /// Returns the checksum of the row of a stream that has so many records. It covers everything but the words, which

@@ -11,6 +11,7 @@ use consort_core::message::{Message, Outcome};
 use consort_core::result;
 use consort_core::run::Run;
 use consort_core::spec::Kind;
+use consort_log::damage::row_fault;
 use consort_log::{Error, Log, Order, Query, Row};
 use serde_json::Value;
 
@@ -196,11 +197,8 @@ pub async fn stored(log: &dyn Log, id: &str, row: &Row) -> Result<Stored, Error>
     tracing::warn!(turn = id, "the row of a turn cannot be read: its events are read instead");
     let run = Run::replay(&history(log, id).await?);
     let body = serde_json::to_value(run.summary(id).row);
-    let damaged = |error: serde_json::Error| Error::Damaged {
-        stream: id.to_owned(),
-        seq: 0,
-        reason: format!("its row cannot be read: {error}"),
-    };
+    let damaged =
+        |error: serde_json::Error| Error::Damaged { stream: id.to_owned(), seq: 0, reason: row_fault("", &error) };
     body.and_then(serde_json::from_value).map_err(damaged)
 }
 

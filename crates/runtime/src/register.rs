@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use consort_core::id::Millis;
 use consort_core::owner::Owner;
+use consort_log::damage::row_fault;
 use consort_log::{self as log, Append, Log, Query, Record, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -119,6 +120,6 @@ pub(crate) fn parse<T: DeserializeOwned>(stream: &str, body: &str) -> Result<T, 
     serde_json::from_str(body).map_err(|error| log::Error::Damaged {
         stream: stream.to_owned(),
         seq: 0,
-        reason: error.to_string(),
+        reason: row_fault(body, &error),
     })
 }

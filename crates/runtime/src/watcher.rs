@@ -227,8 +227,19 @@ impl Watcher {
     }
 
     async fn read_page(&mut self) -> Result<(), Error> {
-        let page = self.log.read(&self.id, self.read, PAGE_MAX).await?;
-        self.caught_up = page.len() < PAGE_MAX;
+        let page = match self.log.read(&self.id, self.read, PAGE_MAX).await {
+            // The part before the damage is shown; the next read begins with it.
+            Err(Error::Damaged { stream, seq, .. }) if *stream == *self.id && seq > self.read => {
+                let whole = usize::try_from(seq - self.read).unwrap_or(PAGE_MAX);
+                self.caught_up = false;
+                self.log.read(&self.id, self.read, whole).await?
+            }
+            page => {
+                let page = page?;
+                self.caught_up = page.len() < PAGE_MAX;
+                page
+            }
+        };
         for record in page {
             let event = codec::decode(&record, (&self.id, self.read))?;
             self.run.apply(&event);

@@ -14,6 +14,7 @@ use consort_core::owner::Owner;
 use consort_core::view::Damage;
 use consort_core::workflow::Document;
 use consort_log::clock::Clock;
+use consort_log::damage::fault;
 use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,8 +64,8 @@ pub struct FoundWorkflow {
     pub id: String,
     /// The name.
     pub name: String,
-    /// The words it was found by.
-    pub text: String,
+    /// The words it was found by, unless they are not those that were written.
+    pub text: Option<Arc<str>>,
     /// When it was last saved.
     pub at: Millis,
 }
@@ -365,8 +366,7 @@ impl Workflows {
         let page = self.log.list(query).await?;
         let found = |(id, row): (Arc<str>, Row)| {
             let listed = parse::<Listed>(&id, 0, &row.body).ok()?;
-            let text = row.words.as_deref().unwrap_or_default().to_owned();
-            Some(FoundWorkflow { id: id.to_string(), name: listed.name, text, at: row.started_at })
+            Some(FoundWorkflow { id: id.to_string(), name: listed.name, text: row.words, at: row.started_at })
         };
         Ok(page.rows.into_iter().filter_map(found).collect())
     }
@@ -480,6 +480,6 @@ fn parse<T: for<'a> Deserialize<'a>>(stream: &str, seq: Seq, body: &str) -> Resu
     serde_json::from_str(body).map_err(|error| log::Error::Damaged {
         stream: stream.to_owned(),
         seq,
-        reason: error.to_string(),
+        reason: fault(body, &error),
     })
 }

@@ -12,6 +12,7 @@ use consort_core::id::Millis;
 use consort_core::message::Attached;
 use consort_core::owner::Owner;
 use consort_core::spec::Kind;
+use consort_log::damage::{fault, row_fault};
 use consort_log::{self as log, Append, Log, Order, Query, Record, Row};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -175,8 +176,8 @@ impl Attachments {
     pub async fn text(&self, attachment: &Attachment) -> Result<Result<Arc<str>, String>, Error> {
         let stream = stream(&attachment.id);
         if let Some(record) = self.log.read(&stream, 1, 1).await?.into_iter().next() {
-            let unreadable = |error: &dyn std::fmt::Display| damaged(&stream, &error.to_string());
-            return match serde_json::from_str(&record.body).map_err(|error| unreadable(&error))? {
+            let unreadable = |error: serde_json::Error| damaged(&stream, &fault(&record.body, &error));
+            return match serde_json::from_str(&record.body).map_err(unreadable)? {
                 TextRead::Unreadable { reason } => Ok(Err(reason)),
                 TextRead::Text => {
                     let text = record.attachments.into_iter().next();
@@ -373,7 +374,7 @@ fn all(kind: &str) -> Query {
 
 fn read_row(name: &str, row: &Row) -> Result<Attachment, log::Error> {
     let attachment: Result<Attachment, _> = serde_json::from_str(&row.body);
-    let attachment = attachment.map_err(|error| damaged(name, &format!("its row cannot be read: {error}")))?;
+    let attachment = attachment.map_err(|error| damaged(name, &row_fault(&row.body, &error)))?;
     Ok(Attachment { owner: row.owner.clone(), ..attachment })
 }
 

@@ -3011,6 +3011,10 @@ class SearchResult(TypedDict):
     # The words around the first match, in one line.
     snippet: str
     at: str
+    # True where it cannot be read: then only the data of its row is shown.
+    damaged: NotRequired[bool]
+    # The reason why it cannot be read.
+    damagedReason: NotRequired[str]
 
 
 class SearchResults(TypedDict):

@@ -1721,6 +1721,10 @@ export interface SearchResult {
   /** The words around the first match, in one line. */
   snippet: string;
   at: string;
+  /** True where it cannot be read: then only the data of its row is shown. */
+  damaged?: boolean;
+  /** The reason why it cannot be read. */
+  damagedReason?: string;
 }
 
 /** Everything that was found. */

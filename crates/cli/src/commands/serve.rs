@@ -9,12 +9,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::anyhow;
 use consort_config::{Config, Env};
 use consort_log::cluster::JoinError;
 use consort_runtime::hooks::verify::Verify;
 use consort_server::access::Access;
 use consort_server::ws::Sockets;
-use consort_server::{Server, Terms, bind};
+use consort_server::{OpeningError, Server, Terms, bind};
 use consort_tools::mcp::Servers;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpListener;
@@ -177,7 +178,7 @@ async fn serve(
         for warning in assemble::warnings(&servers) {
             output.err.say(&warning)?;
         }
-        let _links = opening.await?;
+        let _links = opening.await.map_err(|error| unopened(&error, database.as_deref()))?;
         done.send_replace(true);
         announce(database.as_deref(), address);
         output.out.say(format_args!("consort listening on http://{address}"))?;
@@ -193,6 +194,18 @@ async fn serve(
     servers.stop().await;
     assemble::flush(&engine).await;
     Ok(Exit::Done)
+}
+
+/// Returns the reason why what is stored cannot be gone on with, with the folder it is in.
+fn unopened(error: &OpeningError, database: Option<&Path>) -> anyhow::Error {
+    match database.and_then(Path::parent) {
+        Some(folder) => anyhow!(
+            "cannot use the data folder {}: {error}; `consort store check` names what is damaged, and `consort restore` \
+             puts a backup in its place",
+            folder.display()
+        ),
+        None => anyhow!("{error}"),
+    }
 }
 
 /// Lets other commands find the server by its data folder. Without that they are refused, as the folder is in use.

@@ -48,6 +48,8 @@ impl DamagedRun<'_> {
         view.insert("tags", json!(self.tags));
         view.insert("owner", self.owner.into());
         view.extend(StoredRow::read(self.row).unwrap_or_default());
+        // Nobody works on it.
+        view.wait_for_nothing();
         view.insert("runId", self.run.into());
         view.insert("damaged", true.into());
         view.insert("damagedReason", self.reason.into());
@@ -81,6 +83,18 @@ mod tests {
             assert_eq!(json!(known.map(|name| &view[name])), expected);
         }
         assert_eq!(json!(damaged(&row, &tags).detail())["tasks"], json!([]));
+    }
+
+    #[test]
+    fn it_waits_for_nothing_whatever_its_row_says() {
+        let tags = BTreeMap::new();
+        let waiting = json!({ "waitingFor": "model", "waitingSince": "then", "waitingReason": "busy" }).to_string();
+        for row in ["{}", &waiting, "not a row"] {
+            for view in [json!(damaged(row, &tags).listed()), json!(damaged(row, &tags).detail())] {
+                let told = ["waitingFor", "waitingSince", "waitingReason"].map(|name| view.get(name));
+                assert_eq!(told, [None, None, None], "{row}");
+            }
+        }
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! The check of a whole file: its pages and indexes, what belongs to no stream, and
-//! the write-ahead logs that earlier starts could not recover. Streams are read one
-//! by one, as any other reader does.
+//! The check of a whole file: its pages and indexes, what belongs to no stream, the words and
+//! claims of streams, and the write-ahead logs that earlier starts could not recover. The rows
+//! and records of streams are read one by one, as any other reader does.
 
 use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode};
 
 use super::wal::{self, Lost};
-use super::{Error, failure, readers, schema, unavailable};
+use super::{Error, details, failure, readers, schema, unavailable};
 
 /// The maximum number of faults that SQLite reports; more say nothing new.
 const REPORTED_MAX: usize = 100;
@@ -41,6 +41,13 @@ pub(super) fn check(path: &Path) -> Result<Vec<Fault>, Error> {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
         Err(error) => return Err(failure(error)),
     }
+    match details::damaged(&db) {
+        Ok(damaged) => {
+            faults.extend(damaged.into_iter().map(|(place, reason)| Fault { place, reason: reason.to_owned() }));
+        }
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
+        Err(error) => return Err(failure(error)),
+    }
     Ok(faults)
 }
 
@@ -63,8 +70,9 @@ fn pages(db: &Connection) -> rusqlite::Result<Vec<String>> {
 /// Returns the tables with rows that belong to no stream.
 fn strays(db: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut found = Vec::new();
-    for table in ["records", "attachments", "tags", "claims"] {
-        let sql = format!("SELECT count(*) FROM {table} WHERE stream NOT IN (SELECT id FROM streams)");
+    let tables = ["records", "attachments", "tags", "claims"].map(|table| (table, "stream"));
+    for (table, id) in tables.into_iter().chain(schema::word_tables(db)?) {
+        let sql = format!("SELECT count(*) FROM {table} WHERE {id} NOT IN (SELECT id FROM streams)");
         let rows: i64 = db.query_row(&sql, [], |row| row.get(0))?;
         if rows > 0 {
             found.push(format!("{rows} rows of the table `{table}` belong to no stream"));

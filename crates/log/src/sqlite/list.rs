@@ -9,7 +9,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 
 use super::schema;
-use crate::seal::row_checksum;
+use crate::seal::{row_checksum, text_checksum};
 use crate::{Order, Page, Query, Row, words};
 
 /// The condition that a stream's words match, by an expression for the index and by the query itself.
@@ -39,9 +39,11 @@ fn selection(db: &Connection, query: &Query) -> rusqlite::Result<(String, Vec<Va
     let owner = schema::owner_column(db)?;
     let text = if query.words.is_some() { schema::words_of(db, "streams.id")? } else { "NULL".to_owned() };
     let sum = schema::checksum_column(db)?;
+    let [words_sum, _] = schema::detail_columns(db)?;
     let order = order(query);
     let sql = format!(
-        "SELECT name, id, kind, status, started_at, ended_at, body, {owner}, {text}, length, {sum} FROM streams
+        "SELECT name, id, kind, status, started_at, ended_at, body, {owner}, {text}, length, {sum}, {words_sum}
+            FROM streams
             WHERE {filter} ORDER BY {order} LIMIT ? OFFSET ?"
     );
     Ok((sql, values))
@@ -140,7 +142,7 @@ fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>
         ended_at: number(found, 5)?,
         tags: tags(db, found.get(1)?)?,
         body: text(found, 6)?.into(),
-        words: if found.get_ref(8)? == ValueRef::Null { None } else { Some(text(found, 8)?.into()) },
+        words: words(found, 8, 11)?.ok().flatten().map(Into::into),
     };
     let name = text(found, 0)?;
     let is_whole = match found.get_ref(10)? {
@@ -154,13 +156,29 @@ fn row(db: &Connection, found: &rusqlite::Row<'_>) -> rusqlite::Result<(Arc<str>
     Ok((name.into(), if is_whole { row } else { row.damaged() }))
 }
 
+/// Returns the words of a stream, if there are any; the inner error says why they are not those that were written.
+pub(super) fn words(
+    found: &rusqlite::Row<'_>,
+    column: usize,
+    checksum: usize,
+) -> rusqlite::Result<Result<Option<String>, &'static str>> {
+    let words = if found.get_ref(column)? == ValueRef::Null { None } else { Some(text(found, column)?) };
+    Ok(match (found.get_ref(checksum)?, words) {
+        // They were written before there were checksums, or there never were any.
+        (ValueRef::Null, words) => Ok(words),
+        (ValueRef::Integer(sum), Some(words)) if i64::from(text_checksum(&words)) == sum => Ok(Some(words)),
+        (_, Some(_)) => Err("the text it is found by is not what was written: its checksum is wrong"),
+        (_, None) => Err("the text it is found by is missing"),
+    })
+}
+
 fn tags(db: &Connection, stream: i64) -> rusqlite::Result<BTreeMap<String, String>> {
     let mut tags = db.prepare_cached("SELECT key, value FROM tags WHERE stream = ?")?;
     tags.query_map([stream], |tag| Ok((text(tag, 0)?, text(tag, 1)?)))?.collect()
 }
 
 /// Returns a text, with replacement characters for bytes that are not UTF-8.
-fn text(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
+pub(super) fn text(found: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(match found.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => String::new(),

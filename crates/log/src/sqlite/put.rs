@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Append, Error, Seq};
 use crate::Row;
-use crate::seal::{Bundle, HASH_BYTES, Sealed};
+use crate::seal::{Bundle, HASH_BYTES, Sealed, text_checksum};
 
 /// The maximum number of bytes of one piece of an erasure, unless one record is larger:
 /// an append that comes meanwhile waits for one piece.
@@ -47,12 +47,9 @@ impl Streams {
             Some(known) => update(tx, known, sealed)?,
             None => insert(tx, sealed)?,
         };
-        put_words(tx, stream, append)?;
+        put_words(tx, stream, sealed)?;
         put_records(tx, stream, sealed)?;
-        for key in &append.claims {
-            let sql = "INSERT OR IGNORE INTO claims (key, stream) VALUES (?, ?)";
-            tx.prepare_cached(sql)?.execute(params![key, stream])?;
-        }
+        put_claims(tx, stream, &append.claims)?;
         self.note(stream, append);
         Ok(Ok(()))
     }
@@ -97,7 +94,7 @@ pub(super) fn hide(tx: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     }
     // The row stays until its records are gone, so that no other stream gets its number.
     let hidden = "UPDATE streams SET name = ?, length = 0, epoch = 0, kind = '', status = '', started_at = 0,
-        ended_at = NULL, body = '', checksum = NULL WHERE id = ?";
+        ended_at = NULL, body = '', checksum = NULL, words_checksum = NULL, claims_checksum = NULL WHERE id = ?";
     tx.prepare_cached(hidden)?.execute(params![format!("erased/{id}"), id])?;
     Ok(())
 }
@@ -191,14 +188,18 @@ fn refusal(tx: &Transaction<'_>, known: Option<&Known>, append: &Append) -> rusq
 fn insert(tx: &Transaction<'_>, sealed: &Sealed) -> rusqlite::Result<i64> {
     let append = &sealed.append;
     let row = &append.row;
-    let sql = "INSERT INTO streams (name, length, epoch, kind, status, started_at, ended_at, body, owner, checksum)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    // Keys that it claims are added by their own statement.
+    let sql = "INSERT INTO streams (name, length, epoch, kind, status, started_at, ended_at, body, owner, checksum,
+            words_checksum, claims_checksum)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)";
     let name = &append.stream;
     let length = length_after(append);
     let epoch = append.epoch;
     let owner = row.owner.as_str();
     let sum = sealed.row_checksum;
-    let values = params![name, length, epoch, row.kind, row.status, row.started_at, row.ended_at, row.body, owner, sum];
+    let words = sealed.words_checksum;
+    let values =
+        params![name, length, epoch, row.kind, row.status, row.started_at, row.ended_at, row.body, owner, sum, words];
     let stream = tx.prepare_cached(sql)?.insert(values)?;
     put_tags(tx, stream, row)?;
     Ok(stream)
@@ -266,9 +267,12 @@ fn put_attachments(tx: &Transaction<'_>, stream: i64, texts: &[Arc<str>], hashes
 
 /// Replaces the words of a stream, where the append has other ones. Words that wait are not in the index, which
 /// is asked only about others: a look into it costs as much as all else of an append.
-fn put_words(tx: &Transaction<'_>, stream: i64, append: &Append) -> rusqlite::Result<()> {
+fn put_words(tx: &Transaction<'_>, stream: i64, sealed: &Sealed) -> rusqlite::Result<()> {
+    let append = &sealed.append;
     let Some(words) = &append.row.words else { return Ok(()) };
     if append.expected > 0 {
+        let sql = "UPDATE streams SET words_checksum = ?1 WHERE id = ?2 AND words_checksum IS NOT ?1";
+        tx.prepare_cached(sql)?.execute(params![sealed.words_checksum, stream])?;
         let replaced = "UPDATE unindexed SET text = ? WHERE stream = ?";
         if tx.prepare_cached(replaced)?.execute(params![words, stream])? > 0 {
             return Ok(());
@@ -281,6 +285,23 @@ fn put_words(tx: &Transaction<'_>, stream: i64, append: &Append) -> rusqlite::Re
         };
     }
     tx.prepare_cached("INSERT INTO unindexed (stream, text) VALUES (?, ?)")?.execute(params![stream, words])?;
+    Ok(())
+}
+
+/// Adds the keys that a stream claims and does not hold yet. The checksum of a stream from before there was
+/// one stays unknown.
+fn put_claims(tx: &Transaction<'_>, stream: i64, claims: &[String]) -> rusqlite::Result<()> {
+    let mut sum = 0;
+    for key in claims {
+        let sql = "INSERT OR IGNORE INTO claims (key, stream) VALUES (?, ?)";
+        if tx.prepare_cached(sql)?.execute(params![key, stream])? > 0 {
+            sum ^= text_checksum(key);
+        }
+    }
+    if sum > 0 {
+        let sql = "UPDATE streams SET claims_checksum = (claims_checksum | ?1) - (claims_checksum & ?1) WHERE id = ?2";
+        tx.prepare_cached(sql)?.execute(params![sum, stream])?;
+    }
     Ok(())
 }
 

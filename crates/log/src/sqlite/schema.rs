@@ -55,15 +55,20 @@ const STEPS: &[&str] = &[
     "CREATE TABLE unindexed (stream INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;",
     // The checksum of a stream's row. Rows from before there were any have none until they are written again.
     "ALTER TABLE streams ADD COLUMN checksum INTEGER;",
+    // The checksums of a stream's words, and of the keys it claims: each by itself, and all of them combined by
+    // exclusive or, so that one more key needs none of the others.
+    "ALTER TABLE streams ADD COLUMN words_checksum INTEGER;
+    ALTER TABLE streams ADD COLUMN claims_checksum INTEGER;",
 ];
 
 /// The versions from which streams have owners, rows of records a count, and streams words,
-/// some of which are not in the index, and checksums.
+/// some of which are not in the index, checksums of their rows, and checksums of their words and claims.
 const WITH_OWNERS: usize = 2;
 const WITH_COUNTS: usize = 3;
 const WITH_WORDS: usize = 4;
 const WITH_UNINDEXED: usize = 5;
 const WITH_CHECKSUMS: usize = 6;
+const WITH_WORD_CHECKSUMS: usize = 7;
 /// The words of streams from before there were any, as far as their rows tell them.
 const EARLIER_WORDS: &str = "INSERT INTO words (rowid, text)
     SELECT id, trim(coalesce(json_extract(body, '$.title'), json_extract(body, '$.name'), '')
@@ -135,7 +140,9 @@ pub(super) fn prepare(db: &Connection) -> rusqlite::Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     db.create_scalar_function("matches", 2, pure, |given| {
         let query = words::wanted(given.get_raw(1).as_str()?);
-        Ok(words::matches(given.get_raw(0).as_str()?, &query))
+        // A text that was damaged must not fail the search in all others.
+        let text = given.get_raw(0).as_bytes().map(String::from_utf8_lossy)?;
+        Ok(words::matches(&text, &query))
     })
 }
 
@@ -147,6 +154,12 @@ pub(super) fn owner_column(db: &Connection) -> rusqlite::Result<&'static str> {
 /// Returns the column with the checksum of a stream's row.
 pub(super) fn checksum_column(db: &Connection) -> rusqlite::Result<&'static str> {
     Ok(if version(db)? < WITH_CHECKSUMS { "NULL" } else { "checksum" })
+}
+
+/// Returns the columns with the checksums of a stream's words and of its claims.
+pub(super) fn detail_columns(db: &Connection) -> rusqlite::Result<[&'static str; 2]> {
+    let is_before = version(db)? < WITH_WORD_CHECKSUMS;
+    Ok(if is_before { ["NULL", "NULL"] } else { ["words_checksum", "claims_checksum"] })
 }
 
 /// Returns the column with the number of records of a row.
@@ -163,6 +176,13 @@ pub(super) fn words_of(db: &Connection, id: &str) -> rusqlite::Result<String> {
         WITH_WORDS..WITH_UNINDEXED => indexed,
         _ => format!("coalesce({unindexed}, {indexed})"),
     })
+}
+
+/// Returns the tables with the words of streams, each with the column of the stream's id.
+pub(super) fn word_tables(db: &Connection) -> rusqlite::Result<Vec<(&'static str, &'static str)>> {
+    let tables = [(WITH_UNINDEXED, ("unindexed", "stream")), (WITH_WORDS, ("words", "rowid"))];
+    let version = version(db)?;
+    Ok(tables.into_iter().filter(|(first, _)| *first <= version).map(|(_, table)| table).collect())
 }
 
 fn version(db: &Connection) -> rusqlite::Result<usize> {

@@ -1,5 +1,6 @@
 //! Reads runs: their stored events, their frames as they come, and their state in this process.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -144,6 +145,13 @@ impl Engine {
         self.row(run).await?;
         let mut replay = Replay::default();
         Ok(self.0.damage.note(replay.frames(&*self.0.seams.log, run, from, max).await)?)
+    }
+
+    /// Returns at most `max` stored frames of these events. Records after them are not read, so that the part of a run
+    /// before its damage can be shown.
+    pub async fn page_within(&self, run: &str, events: Range<Seq>, max: usize) -> Result<Vec<Frame>, Error> {
+        self.row(run).await?;
+        Ok(Replay::default().frames_within(&*self.0.seams.log, run, events, max).await?)
     }
 
     /// Returns the stored frames that follow those a replay of the run has read.

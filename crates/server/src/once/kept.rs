@@ -77,7 +77,7 @@ impl Kept {
         let damaged = || Error::Damaged {
             stream: stream.to_string(),
             seq: records.len() as Seq - 1,
-            reason: "not an answer".into(),
+            reason: "it is not what this version of Consort writes".into(),
         };
         serde_json::from_str(&last.body).ok().and_then(|json| Kept::from_json(&json)).ok_or_else(damaged).map(Some)
     }

@@ -12,6 +12,7 @@ use consort_core::id::Millis;
 use consort_core::spec::Kind;
 use consort_core::status::Status;
 use consort_core::view::{self, RunDetail, StoredRow};
+use consort_log::damage::row_fault;
 use consort_log::{self as log, Row};
 use consort_runtime::engine::{self, Engine, Removal};
 use schemars::JsonSchema;
@@ -95,7 +96,7 @@ fn listed_run(runs: &Engine, run: &str, row: &Row, place: Option<usize>) -> Stor
     if let Ok(stored) = &mut stored {
         stored.belong_to(&row.owner);
     }
-    let reason = stored.as_ref().err().map(|error| format!("its row cannot be read: {error}"));
+    let reason = stored.as_ref().err().map(|error| row_fault(&row.body, error));
     match (runs.damage(run).or(reason), stored) {
         (None, Ok(mut stored)) => {
             if let Some(place) = place {

@@ -10,6 +10,7 @@ use axum::{Extension, Json};
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
 use consort_core::spec::Kind;
+use consort_core::view::Damage;
 use consort_log::{Query, words};
 use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
@@ -71,7 +72,12 @@ struct Found {
     /// The words around the first match, in one line.
     snippet: String,
     at: Iso,
+    #[serde(flatten)]
+    damage: Damage,
 }
+
+/// The reason why a result has no snippet.
+const UNTRUSTED: &str = "the text it is found by is not what was written: its checksum is wrong";
 
 /// The kind of the match.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
@@ -92,11 +98,16 @@ async fn search(
     let Search { q, limit } = Search::read(&pairs)?;
     let mut found = in_runs(&runs, &q, limit).await?;
     let threads = site.server.chats.search(&caller.0, &q, limit).await?;
-    found
-        .extend(threads.into_iter().map(|one| result(FoundKind::Thread, (one.id, one.title), (&one.text, &q), one.at)));
+    found.extend(
+        threads
+            .into_iter()
+            .map(|one| result(FoundKind::Thread, (one.id, one.title), (one.text.as_deref(), &q), one.at)),
+    );
     let workflows = site.workflows().search(&q, limit).await?;
     found.extend(
-        workflows.into_iter().map(|one| result(FoundKind::Workflow, (one.id, one.name), (&one.text, &q), one.at)),
+        workflows
+            .into_iter()
+            .map(|one| result(FoundKind::Workflow, (one.id, one.name), (one.text.as_deref(), &q), one.at)),
     );
     found.extend(in_documents(&site, &q, limit).await?);
     found.sort_by_key(|one| Reverse(one.at.0));
@@ -120,10 +131,9 @@ async fn in_runs(runs: &Engine, q: &str, limit: usize) -> Result<Vec<Found>, Pro
     let kind = Some(Kind::Run.word().to_owned());
     let page = runs.list(Query { kind, words: Some(q.to_owned()), limit, ..Query::default() }).await?;
     let found = |(id, row): (Arc<str>, consort_log::Row)| {
-        let text = row.words.as_deref().unwrap_or_default();
         let stored: serde_json::Value = serde_json::from_str(&row.body).unwrap_or_default();
         let title = ["title", "ensemble"].iter().find_map(|name| stored.get(name)?.as_str()).unwrap_or_default();
-        result(FoundKind::Run, (id.to_string(), title.to_owned()), (text, q), row.started_at)
+        result(FoundKind::Run, (id.to_string(), title.to_owned()), (row.words.as_deref(), q), row.started_at)
     };
     Ok(page.rows.into_iter().map(found).collect())
 }
@@ -136,12 +146,14 @@ async fn in_documents(site: &Site, q: &str, limit: usize) -> Result<Vec<Found>, 
     for (hit, at) in hits {
         let id = format!("{}/{}", hit.collection, hit.document);
         if seen.insert(id.clone()) {
-            found.push(result(FoundKind::Document, (id, hit.title), (&hit.snippet, q), at));
+            found.push(result(FoundKind::Document, (id, hit.title), (Some(&hit.snippet), q), at));
         }
     }
     Ok(found)
 }
 
-fn result(kind: FoundKind, (id, title): (String, String), (text, q): (&str, &str), at: Millis) -> Found {
-    Found { kind, id, title, snippet: words::snippet(text, q), at: Iso(at) }
+fn result(kind: FoundKind, (id, title): (String, String), (text, q): (Option<&str>, &str), at: Millis) -> Found {
+    let snippet = text.map(|text| words::snippet(text, q)).unwrap_or_default();
+    let damage = Damage::of(text.is_none().then(|| UNTRUSTED.to_owned()));
+    Found { kind, id, title, snippet, at: Iso(at), damage }
 }

@@ -4,8 +4,14 @@
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::{Told, open, thread};
-use crate::client::Here;
+use std::sync::Arc;
+
+use consort_log::SqliteLog;
+use consort_runtime::admission::Capacity;
+use consort_runtime::engine::Engine;
+
+use super::{Told, model, of, open, thread};
+use crate::client::{Here, engine_over, start};
 
 async fn say(here: &Here, id: &str, content: &str) {
     here.post(&format!("/api/threads/{id}/messages"), json!({ "content": content })).await;
@@ -31,6 +37,41 @@ fn check(frames: &[Value], turn: &str, expected: &[u64]) {
     let missing = format!("the events 0 to {} of this chat are missing", expected[0] - 1);
     assert!(error["message"].as_str().unwrap().contains(&missing), "{error}");
     assert_eq!(numbers(frames), expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_damaged_turn_the_part_before_the_damage_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("copy.db");
+    let (here, _engine, log) = open(&folder.path().join("first.db")).await;
+    let id = thread(&here, "hello").await;
+    let whole = page(&here, &id).await["events"].as_array().unwrap().clone();
+    log.backup(&path).await.unwrap();
+    let db = Connection::open(&path).unwrap();
+    let last = "SELECT max(seq) FROM records JOIN streams ON streams.id = stream WHERE kind = 'turn'";
+    let damaged: i64 = db.query_row(last, [], |row| row.get(0)).unwrap();
+    let spoil = "UPDATE records SET body = body || ' ' WHERE seq = ?1 AND stream IN
+        (SELECT id FROM streams WHERE kind = 'turn')";
+    assert!(damaged > 0 && db.execute(spoil, [damaged]).unwrap() == 1);
+    drop(db);
+
+    // A server that has looked through the store knows of the damage, another finds it on the way.
+    for is_known in [true, false] {
+        let log = Arc::new(SqliteLog::open(&path).unwrap());
+        let seams = engine_over(Arc::default(), model(), Capacity::UNLIMITED).seams().clone().over(log);
+        let engine = Engine::new(seams);
+        let server = of(&engine);
+        if is_known {
+            server.opening().await.unwrap();
+        }
+        let here = start(server).await;
+        let frames = here.first_events(&format!("/api/threads/{id}/events?from=0"), damaged as usize + 1).await;
+        let (error, readable) = frames.split_last().unwrap();
+        assert_eq!(error["code"], "STORAGE_DAMAGED", "{is_known} {error}");
+        assert_eq!(readable, &whole[..damaged as usize], "{is_known}");
+        let told = page(&here, &id).await;
+        assert_eq!((&told["events"], &told["damaged"][0]["from"]), (&json!(readable), &json!(damaged)), "{is_known}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

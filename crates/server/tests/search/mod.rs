@@ -108,6 +108,30 @@ async fn a_store_on_disk_finds_the_same_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_text_that_was_changed_on_the_disk_is_not_shown_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("copy.db");
+    {
+        let log = Arc::new(SqliteLog::open(&folder.path().join("log.db")).unwrap());
+        let here = start(over(log.clone())).await;
+        filled(&here).await;
+        log.backup(&path).await.unwrap();
+    }
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let changed = "UPDATE unindexed SET text = replace(replace(text, 'quince', 'quincy'), 'Quince', 'Quincy')";
+    assert!(db.execute(changed, []).unwrap() >= 3);
+    drop(db);
+    let here = start(over(Arc::new(SqliteLog::open(&path).unwrap()))).await;
+    assert_eq!(found(&here, "quinc").await, expected());
+    let results = here.get("/api/search?q=quinc").await.json()["results"].as_array().unwrap().clone();
+    for one in results {
+        let is_changed = one["kind"] != "document";
+        assert_eq!((one["snippet"] == "", one["damaged"] == true), (is_changed, is_changed), "{one}");
+        assert_eq!(one["damagedReason"].is_string(), is_changed, "{one}");
+    }
+}
+
+#[tokio::test]
 async fn nobody_finds_what_is_anothers() {
     let mut guarded = over(Arc::<MemoryLog>::default());
     let key = |name: &str, owner: &str, sees: Sees| Key {

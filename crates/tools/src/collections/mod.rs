@@ -14,7 +14,7 @@ pub(crate) mod tool;
 use std::sync::Arc;
 
 use consort_core::id::Millis;
-use consort_log::damage::Damage;
+use consort_log::damage::{Damage, row_fault};
 use consort_log::{self as log, Log, Query, Row, Seq};
 use consort_models::Embedder;
 use tokio::sync::Mutex;
@@ -275,7 +275,7 @@ impl Collections {
                 Found { collection, length, numbered: numbered.unwrap_or(documents) }
             }
             Err(error) => {
-                let reason = Some(format!("its row cannot be read: {error}"));
+                let reason = Some(row_fault(&row.body, &error));
                 Found { collection: Collection::unread(name, row.started_at, reason), length: 0, numbered: 0 }
             }
         })

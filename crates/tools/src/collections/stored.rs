@@ -5,6 +5,7 @@
 
 use consort_core::id::Millis;
 use consort_core::owner::Owner;
+use consort_log::damage::fault;
 use consort_log::{self as log, Append, Record, Row, Seq};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -136,7 +137,9 @@ fn json(value: &impl Serialize) -> Result<String, log::Error> {
 
 /// Reads a record of a stream.
 pub(super) fn read<T: DeserializeOwned>(stream: &str, seq: Seq, record: &Record) -> Result<T, log::Error> {
-    let damaged =
-        |error: serde_json::Error| log::Error::Damaged { stream: stream.to_owned(), seq, reason: error.to_string() };
+    let damaged = |error: serde_json::Error| {
+        let reason = fault(&record.body, &error);
+        log::Error::Damaged { stream: stream.to_owned(), seq, reason }
+    };
     serde_json::from_str(&record.body).map_err(damaged)
 }

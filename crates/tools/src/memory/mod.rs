@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use consort_core::id::Millis;
 use consort_core::owner::Owner;
+use consort_log::damage::{fault, row_fault};
 use consort_log::{Append, Error, Log, Query, Record, Row, Seq};
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +156,7 @@ impl Memory {
             serde_json::from_str(&record.body).map_err(|error| Error::Damaged {
                 stream: stream.clone(),
                 seq,
-                reason: error.to_string(),
+                reason: fault(&record.body, &error),
             })
         };
         (from..).zip(&records).map(fact).collect()
@@ -217,7 +218,7 @@ fn size(stream: &str, row: &Row) -> Result<Size, Error> {
     serde_json::from_str(&row.body).map_err(|error| Error::Damaged {
         stream: stream.to_owned(),
         seq: 0,
-        reason: format!("its row cannot be read: {error}"),
+        reason: row_fault(&row.body, &error),
     })
 }
 

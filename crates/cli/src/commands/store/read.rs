@@ -6,6 +6,7 @@ use std::path::Path;
 use consort_chat::Thread;
 use consort_core::chat::Stored;
 use consort_core::spec::Kind;
+use consort_log::damage::fault;
 use consort_log::{Error, Fault, Log, Order, Query, Record, Row, Seq, codec};
 use consort_runtime::workflows;
 use serde::Deserialize;
@@ -107,7 +108,7 @@ fn check_record(kind: &str, record: &Record, (stream, seq): (&str, Seq)) -> Resu
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(text: &str) -> Result<(), String> {
-    serde_json::from_str::<T>(text).map(drop).map_err(|error| error.to_string())
+    serde_json::from_str::<T>(text).map(drop).map_err(|error| fault(text, &error))
 }
 
 /// Reads all trace files of a folder; returns those that cannot be read.

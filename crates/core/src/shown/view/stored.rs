@@ -31,6 +31,13 @@ impl StoredRow {
         self.0.remove("waitingSince");
     }
 
+    /// Says that the run waits for nothing.
+    pub(crate) fn wait_for_nothing(&mut self) {
+        for field in ["waitingFor", "waitingSince", "waitingReason"] {
+            self.0.remove(field);
+        }
+    }
+
     /// Adds the owner, unless the row has one: rows of earlier versions have none.
     pub fn belong_to(&mut self, owner: &Owner) {
         self.0.entry("owner").or_insert_with(|| owner.as_str().into());

@@ -51,7 +51,8 @@ async fn records_of_a_file_from_before_rows_were_shared_are_read_and_added_to() 
     sql(
         &path,
         "DROP TABLE words; DROP TABLE unindexed; ALTER TABLE records DROP COLUMN count;
-        ALTER TABLE streams DROP COLUMN checksum; PRAGMA user_version = 2",
+        ALTER TABLE streams DROP COLUMN checksum; ALTER TABLE streams DROP COLUMN words_checksum; ALTER TABLE streams DROP COLUMN claims_checksum;
+        PRAGMA user_version = 2",
     );
     assert_eq!(bodies(&SqliteLog::read_only(&path).unwrap(), "a").await, ["old"; 3]);
     let log = SqliteLog::open(&path).unwrap();
@@ -103,7 +104,9 @@ async fn what_an_earlier_version_stored_is_found_by_its_words() {
     }
     sql(
         &path,
-        "DROP TABLE words; DROP TABLE unindexed; ALTER TABLE streams DROP COLUMN checksum; PRAGMA user_version = 3",
+        "DROP TABLE words; DROP TABLE unindexed; ALTER TABLE streams DROP COLUMN checksum;
+        ALTER TABLE streams DROP COLUMN words_checksum; ALTER TABLE streams DROP COLUMN claims_checksum;
+        PRAGMA user_version = 3",
     );
     let find = |words: &str| Query { words: Some(words.to_owned()), order: Order::OldestStart, ..all() };
     for _opened_again in 0..2 {
@@ -172,7 +175,8 @@ async fn rows_from_before_there_were_checksums_are_read_and_get_one_when_they_ar
         log.append(append(stream, 0, &["old"])).await.unwrap();
     }
     drop(log);
-    sql(&path, "ALTER TABLE streams DROP COLUMN checksum; PRAGMA user_version = 5");
+    sql(&path, "ALTER TABLE streams DROP COLUMN checksum; ALTER TABLE streams DROP COLUMN words_checksum; ALTER TABLE streams DROP COLUMN claims_checksum;
+        PRAGMA user_version = 5");
     let whole = [("b".into(), row()), ("a".into(), row())];
     assert_eq!(SqliteLog::read_only(&path).unwrap().list(all()).await.unwrap().rows, whole);
     let log = SqliteLog::open(&path).unwrap();
@@ -230,4 +234,69 @@ async fn of_many_texts_the_older_ones_are_in_the_index_and_all_are_found_changed
     drop(db);
     assert_eq!(log.ask(Work::Scrub).await, Ok(Done::Whole));
     assert!(!bytes_in(folder.path()).contains("secret1400"));
+}
+
+/// Returns what a search for a word shows of each stream, and the damage that a check of the file names.
+async fn found(path: &std::path::Path, word: &str) -> (Vec<(String, Option<String>)>, Vec<(String, String)>) {
+    let log = SqliteLog::open(path).unwrap();
+    let rows = log.list(Query { words: Some(word.to_owned()), ..all() }).await.unwrap().rows;
+    let shown = rows.into_iter().map(|(name, row)| (name.to_string(), row.words.map(|words| words.to_string())));
+    let faults = SqliteLog::check(path).unwrap().into_iter().map(|fault| (fault.place, fault.reason));
+    (shown.collect(), faults.filter(|(place, _)| place != "log.db").collect())
+}
+
+#[tokio::test]
+async fn words_that_were_changed_are_not_shown_and_a_check_names_their_stream_in_the_index_or_not() {
+    for is_indexed in [false, true] {
+        for (spoil, word) in [("replace(TEXT, 'soup', 'soap')", "tomato"), ("CAST(x'ff736f7570' AS TEXT)", "soup")] {
+            let (_folder, path) = file();
+            let log = SqliteLog::open(&path).unwrap();
+            let worded = |words: &str| Row { words: Some(words.into()), ..row() };
+            log.append(Append { row: worded("tomato soup"), ..append("a", 0, &["0"]) }).await.unwrap();
+            log.append(Append { row: worded("tomato and soup"), ..append("fine", 0, &["0"]) }).await.unwrap();
+            drop(log);
+            if is_indexed {
+                sql(&path, "INSERT INTO words (rowid, text) SELECT stream, text FROM unindexed; DELETE FROM unindexed");
+                sql(&path, &format!("UPDATE words_content SET c0 = {} WHERE id = 1", spoil.replace("TEXT", "c0")));
+            } else {
+                sql(&path, &format!("UPDATE unindexed SET text = {} WHERE stream = 1", spoil.replace("TEXT", "text")));
+            }
+            let (shown, faults) = found(&path, word).await;
+            let fine = ("fine".to_owned(), Some("tomato and soup".to_owned()));
+            assert!(shown.contains(&fine) && shown.contains(&("a".to_owned(), None)), "{is_indexed} {spoil} {shown:?}");
+            let [(place, reason)] = &faults[..] else { panic!("one stream, not {faults:?}") };
+            assert_eq!(place, "a");
+            assert!(reason.contains("is not what was written"), "{reason}");
+            // What is damaged is whole again once it is written anew.
+            let log = SqliteLog::open(&path).unwrap();
+            log.append(Append { row: worded("tomato salad"), ..append("a", 1, &["1"]) }).await.unwrap();
+            drop(log);
+            let (shown, faults) = found(&path, "salad").await;
+            assert_eq!((shown, faults), (vec![("a".to_owned(), Some("tomato salad".to_owned()))], Vec::new()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_was_changed_lost_or_moved_is_named_by_a_check() {
+    for (spoil, damaged) in [
+        ("UPDATE claims SET key = 'kez' WHERE key = 'key'", &["a"][..]),
+        ("DELETE FROM claims WHERE key = 'more'", &["a"]),
+        ("UPDATE claims SET stream = 2 WHERE key = 'key'", &["a", "b"]),
+        ("DELETE FROM unindexed WHERE stream = 1", &["a"]),
+    ] {
+        let (_folder, path) = file();
+        let log = SqliteLog::open(&path).unwrap();
+        let claim =
+            |keys: &[&str], append| Append { claims: keys.iter().map(|key| (*key).to_owned()).collect(), ..append };
+        let row = Row { words: Some("tomato".into()), ..row() };
+        log.append(claim(&["key"], Append { row, ..append("a", 0, &["0"]) })).await.unwrap();
+        log.append(append("b", 0, &["0"])).await.unwrap();
+        log.append(claim(&["key", "more"], append("a", 1, &["1"]))).await.unwrap();
+        drop(log);
+        assert_eq!(SqliteLog::check(&path).unwrap(), []);
+        sql(&path, spoil);
+        let faults = SqliteLog::check(&path).unwrap();
+        assert_eq!(faults.iter().map(|fault| fault.place.as_str()).collect::<Vec<_>>(), damaged, "{spoil}");
+    }
 }
