@@ -2911,6 +2911,10 @@ class Schedule(TypedDict):
     source: Literal['config', 'api']
     # The reasons why its runs could not begin at the moment.
     warnings: NotRequired[list[str]]
+    # True where it cannot be read: then only the data of its row is shown.
+    damaged: NotRequired[bool]
+    # The reason why it cannot be read.
+    damagedReason: NotRequired[str]
 
 
 class ScheduleChanges(TypedDict):

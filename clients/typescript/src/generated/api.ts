@@ -1628,6 +1628,10 @@ export interface Schedule {
   source: 'config' | 'api';
   /** The reasons why its runs could not begin at the moment. */
   warnings?: string[];
+  /** True where it cannot be read: then only the data of its row is shown. */
+  damaged?: boolean;
+  /** The reason why it cannot be read. */
+  damagedReason?: string;
 }
 
 /** The fields of a schedule. */

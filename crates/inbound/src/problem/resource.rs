@@ -27,7 +27,9 @@ impl From<schedules::Error> for Problem {
         let message = error.to_string();
         match error {
             schedules::Error::NotFound(_) => Problem::new(Code::ScheduleNotFound, message),
-            schedules::Error::Exists(_) | schedules::Error::Configured(_) => Problem::new(Code::Conflict, message),
+            schedules::Error::Exists(_) | schedules::Error::Ambiguous { .. } | schedules::Error::Configured(_) => {
+                Problem::new(Code::Conflict, message)
+            }
             schedules::Error::Full => Problem::new(Code::LimitReached, message),
             schedules::Error::Mistakes(mistakes) => mistakes.into(),
             schedules::Error::Start(error) => error.into(),

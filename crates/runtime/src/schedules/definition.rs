@@ -27,7 +27,7 @@ const CATCH_UPS: [(&str, CatchUp); 3] = [("none", CatchUp::None), ("one", CatchU
 /// A schedule as it was written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
-    /// The name, unique among all schedules.
+    /// The name, unique among the schedules of its owner.
     pub name: String,
     /// The cron pattern, unless there is an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]

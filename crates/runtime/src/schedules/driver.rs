@@ -61,10 +61,10 @@ impl Schedules {
             };
             tracing::warn!(schedule = definition.name, error = %unknown, "a schedule cannot begin its runs");
             let now = self.0.clock.now();
-            let found = self.0.progress.get(&definition.name).await.ok().flatten();
+            let found = self.stored_progress(&schedule.key).await.ok().flatten();
             let progress: Progress = found.unwrap_or_else(|| Progress::begun(definition, now));
             let last = Some(Last::failed(now, None, unknown.to_string()));
-            if let Err(error) = self.0.progress.put(&definition.name, &Progress { last, ..progress }, now).await {
+            if let Err(error) = self.0.progress.put(&schedule.key, &Progress { last, ..progress }, now).await {
                 tracing::warn!(schedule = definition.name, %error, "cannot note a failed schedule");
             }
         }
@@ -117,7 +117,7 @@ impl Schedules {
                     (Progress { decided: then, last: passed.or(progress.last), ..progress }, outcome)
                 }
             };
-            self.0.progress.put(name, &changed, now).await?;
+            self.0.progress.put(&schedule.key, &changed, now).await?;
             self.count(schedule, outcome);
             progress = changed;
         }
@@ -138,11 +138,7 @@ impl Schedules {
     /// Returns the progress of a schedule; a new one, or one with other due times, begins now.
     async fn progress(&self, schedule: &Schedule, now: Millis) -> Result<Progress, log::Error> {
         let definition = &schedule.definition;
-        let found: Option<Progress> = match self.0.progress.get(&definition.name).await {
-            // What cannot be read is begun anew: nothing is begun twice, because the claims remain.
-            Err(log::Error::Damaged { .. }) => None,
-            found => found?,
-        };
+        let found = self.stored_progress(&schedule.key).await?;
         if let Some(progress) = found.as_ref().filter(|progress| progress.timing == written_timing(definition)) {
             return Ok(progress.clone());
         }
@@ -151,7 +147,7 @@ impl Schedules {
             Some(before) => Progress { previous: before.previous, last: before.last, ..begun },
             None => begun,
         };
-        self.0.progress.put(&definition.name, &begun, now).await?;
+        self.0.progress.put(&schedule.key, &begun, now).await?;
         Ok(begun)
     }
 

@@ -6,6 +6,7 @@ pub mod definition;
 mod driver;
 pub mod plan;
 pub mod span;
+mod stored;
 pub mod timing;
 mod view;
 
@@ -16,7 +17,7 @@ use consort_core::mistake::{Code, Mistake};
 use consort_core::owner::{Owner, Sight};
 use consort_core::spec::BegunBy;
 use consort_log::clock::Clock;
-use consort_log::{self as log, Append, Log, Query, Record, Row, Seq};
+use consort_log::{self as log, Append, Log, Record, Row, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, Notify};
@@ -24,7 +25,7 @@ use tokio::sync::{Mutex, Notify};
 use self::definition::Definition;
 use self::plan::Decided;
 pub use self::view::{LastView, ScheduleView, Source};
-use crate::register::{Registers, parse, written};
+use crate::register::{Registers, written};
 use crate::start::{self, Start, Started, Starter, WhenFull};
 
 /// The kind of a schedule's stream, and how its name starts.
@@ -70,6 +71,10 @@ struct Schedule {
     paused: bool,
     /// The number of changes so far; the length of its stream.
     changes: Seq,
+    /// The key of its streams: its name, or its owner and name where another owner has used the name before.
+    key: String,
+    /// The reason why its stored state cannot be read. Then nothing begins.
+    damage: Option<String>,
 }
 
 /// The stored state of a schedule; of one of the configuration only whether it is paused.
@@ -148,6 +153,14 @@ pub enum Error {
     /// The name is taken.
     #[error("there is a schedule named {0} already: change that one, or use another name")]
     Exists(String),
+    /// Several owners have a schedule of this name, and none of them is the caller.
+    #[error("each of {owners} has a schedule named {name}: use a key of the owner that is meant")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The owners.
+        owners: String,
+    },
     /// A schedule of the configuration cannot be changed.
     #[error("schedule {0} is in the configuration: change it there; here it can be paused, resumed and triggered")]
     Configured(String),
@@ -190,9 +203,9 @@ impl Schedules {
         schedules.sort_by(|a, b| a.definition.name.cmp(&b.definition.name));
         let progress: Vec<(String, Progress)> = self.0.progress.all().await?;
         let last =
-            |name: &str| progress.iter().find(|(of, _)| of == name).and_then(|(_, progress)| progress.last.clone());
+            |key: &str| progress.iter().find(|(of, _)| of == key).and_then(|(_, progress)| progress.last.clone());
         let now = self.0.clock.now();
-        Ok(schedules.into_iter().map(|one| ScheduleView::of(one.clone(), last(&one.definition.name), now)).collect())
+        Ok(schedules.into_iter().map(|one| ScheduleView::of(one.clone(), last(&one.key), now)).collect())
     }
 
     /// Returns a schedule that a caller sees.
@@ -200,33 +213,38 @@ impl Schedules {
         self.view(self.find(sight, name).await?).await
     }
 
-    /// Makes a schedule, whose runs belong to this owner.
+    /// Makes a schedule, whose runs belong to this owner. Its name is its owner's: others may use it too, and do not
+    /// learn of each other.
     pub async fn create(&self, json: &Value, owner: Owner, by: &str) -> Result<ScheduleView, Error> {
         let definition = Definition::read(json, self.0.clock.now()).map_err(Error::Mistakes)?;
         self.check_workflow(&definition).await?;
-        let all = self.all().await?;
-        if all.iter().any(|schedule| schedule.definition.name == definition.name) {
-            return Err(Error::Exists(definition.name));
+        for _attempt in 0..CHANGES_MAX {
+            let all = self.all().await?;
+            let name = &definition.name;
+            if all.iter().any(|schedule| schedule.definition.name == *name && schedule.owner == owner) {
+                return Err(Error::Exists(name.clone()));
+            }
+            if all.len() >= SCHEDULES_MAX {
+                return Err(Error::Full);
+            }
+            let key = self.new_key(&all, name, &owner).await?;
+            // First, so that a schedule that is there never begins with what was due before it was made.
+            self.begin((&key, &definition), None).await?;
+            let kept = Kept { definition: Some(definition.clone()), owner: owner.clone(), paused: false, changes: 0 };
+            match self.store(&key, kept, by).await {
+                // Somebody else has just used the key.
+                Err(Error::Log(log::Error::Fenced)) => {}
+                Ok(()) => return self.get(&Sight::Own(owner), name).await,
+                Err(error) => return Err(error),
+            }
         }
-        if all.len() >= SCHEDULES_MAX {
-            return Err(Error::Full);
-        }
-        // First, so that a schedule that is there never begins with what was due before it was made.
-        let name = definition.name.clone();
-        self.begin(&definition, None).await?;
-        let changes = self.kept(&name).await?.map_or(0, |kept| kept.changes);
-        let kept = Kept { definition: Some(definition), owner, paused: false, changes };
-        match self.store(&name, kept, by).await {
-            Err(Error::Log(log::Error::Fenced)) => return Err(Error::Exists(name)),
-            stored => stored?,
-        }
-        self.get(&Sight::All(Owner::local()), &name).await
+        Err(Error::Exists(definition.name))
     }
 
     /// Changes a schedule that was made over the API.
     pub async fn change(&self, sight: &Sight, name: &str, json: &Value, by: &str) -> Result<ScheduleView, Error> {
-        self.made_here(sight, name).await?;
-        let schedule = self.find(sight, name).await?;
+        let schedule = self.made_here(sight, name).await?;
+        schedule.check()?;
         let definition = schedule.definition.changed(json, self.0.clock.now()).map_err(Error::Mistakes)?;
         self.check_workflow(&definition).await?;
         let change = |schedule: Schedule| Schedule { definition: definition.clone(), ..schedule };
@@ -235,9 +253,9 @@ impl Schedules {
 
     /// Erases a schedule that was made over the API; its runs stay.
     pub async fn delete(&self, sight: &Sight, name: &str) -> Result<(), Error> {
-        self.made_here(sight, name).await?;
-        self.0.log.erase(vec![stream(name)]).await?;
-        self.0.progress.erase(name).await?;
+        let schedule = self.made_here(sight, name).await?;
+        self.0.log.erase(vec![stream(&schedule.key)]).await?;
+        self.0.progress.erase(&schedule.key).await?;
         self.0.changed.notify_one();
         Ok(())
     }
@@ -252,8 +270,8 @@ impl Schedules {
         let schedule = self.find(sight, name).await?;
         if schedule.paused {
             let _turn = self.0.turn.lock().await;
-            let progress = self.0.progress.get::<Progress>(name).await?;
-            self.begin(&schedule.definition, progress).await?;
+            let progress = self.stored_progress(&schedule.key).await?;
+            self.begin((&schedule.key, &schedule.definition), progress).await?;
         }
         self.update((sight, name), by, |schedule| Schedule { paused: false, ..schedule }).await
     }
@@ -261,22 +279,24 @@ impl Schedules {
     /// Begins a run of a schedule at once, whatever else it does.
     pub async fn trigger(&self, sight: &Sight, name: &str) -> Result<Started, Error> {
         let schedule = self.find(sight, name).await?;
+        schedule.check()?;
         let now = self.0.clock.now();
         let start = Start { claim: None, when_full: WhenFull::Refuse, ..schedule.start(now) };
         let started = self.0.starter.start(start).await?;
         let last = Last::started(now, now, &started);
         let _turn = self.0.turn.lock().await;
-        let progress = self.0.progress.get::<Progress>(name).await?;
+        let progress = self.stored_progress(&schedule.key).await?;
         let progress = progress.unwrap_or_else(|| Progress::begun(&schedule.definition, now));
         let previous = Some(started.run.to_string());
-        self.0.progress.put(name, &Progress { previous, last: Some(last), ..progress }, now).await?;
+        self.0.progress.put(&schedule.key, &Progress { previous, last: Some(last), ..progress }, now).await?;
         Ok(started)
     }
 
-    /// Returns an error unless a schedule is seen and was made over the API.
-    async fn made_here(&self, sight: &Sight, name: &str) -> Result<(), Error> {
-        match self.find(sight, name).await?.source {
-            Source::Api => Ok(()),
+    /// Returns a schedule that is seen and was made over the API.
+    async fn made_here(&self, sight: &Sight, name: &str) -> Result<Schedule, Error> {
+        let schedule = self.find(sight, name).await?;
+        match schedule.source {
+            Source::Api => Ok(schedule),
             Source::Config => Err(Error::Configured(name.to_owned())),
         }
     }
@@ -289,14 +309,15 @@ impl Schedules {
         change: impl Fn(Schedule) -> Schedule,
     ) -> Result<ScheduleView, Error> {
         for _attempt in 0..CHANGES_MAX {
-            let changed = change(self.find(sight, name).await?);
+            let before = self.find(sight, name).await?;
+            let changed = change(self.mend(before).await?);
             let kept = Kept {
                 definition: matches!(changed.source, Source::Api).then(|| changed.definition.clone()),
                 owner: changed.owner.clone(),
                 paused: changed.paused,
                 changes: changed.changes,
             };
-            match self.store(name, kept, by).await {
+            match self.store(&changed.key, kept, by).await {
                 Err(Error::Log(log::Error::Fenced)) => {}
                 Ok(()) => return self.view(changed).await,
                 Err(error) => return Err(error),
@@ -306,7 +327,7 @@ impl Schedules {
     }
 
     async fn view(&self, schedule: Schedule) -> Result<ScheduleView, Error> {
-        let progress = self.0.progress.get::<Progress>(&schedule.definition.name).await?;
+        let progress = self.stored_progress(&schedule.key).await?;
         let warnings = self.warnings(&schedule).await;
         let view = ScheduleView::of(schedule, progress.and_then(|progress| progress.last), self.0.clock.now());
         Ok(view.with(warnings))
@@ -331,53 +352,22 @@ impl Schedules {
         }
     }
 
-    async fn find(&self, sight: &Sight, name: &str) -> Result<Schedule, Error> {
-        let missing = || Error::NotFound(name.to_owned());
-        if definition::name_mistake(name).is_some() {
-            return Err(missing());
-        }
-        let kept = self.kept(name).await?;
-        let configured = self.0.configured.iter().find(|configured| configured.definition.name == name);
-        let found = Schedule::of(configured, kept).filter(|schedule| sight.covers(&schedule.owner));
-        found.ok_or_else(missing)
-    }
-
-    async fn kept(&self, name: &str) -> Result<Option<Kept>, log::Error> {
-        let stream = stream(name).to_string();
-        let query = Query { kind: Some(KIND.to_owned()), stream: Some(stream), limit: 1, ..Query::default() };
-        let page = self.0.log.list(query).await?;
-        page.rows.first().map(|(stream, row)| parse(stream, &row.body)).transpose()
-    }
-
-    /// Returns every schedule; one that cannot be read is left out.
-    async fn all(&self) -> Result<Vec<Schedule>, log::Error> {
-        // As many as were ever paused or made: those of former configurations stay until their name is used.
-        let query = Query { kind: Some(KIND.to_owned()), limit: SCHEDULES_MAX * 2, ..Query::default() };
-        let rows = self.0.log.list(query).await?.rows;
-        let name = |stream: &str| stream.strip_prefix("schedule/").map(str::to_owned);
-        let read = |(stream, row): &(Arc<str>, Row)| Some((name(stream)?, parse::<Kept>(stream, &row.body).ok()?));
-        let mut kept: Vec<(String, Kept)> = rows.iter().filter_map(read).collect();
-        let mut all = Vec::new();
-        for configured in &self.0.configured {
-            let place = kept.iter().position(|(name, _)| *name == configured.definition.name);
-            all.extend(Schedule::of(Some(configured), place.map(|place| kept.swap_remove(place).1)));
-        }
-        all.extend(kept.into_iter().filter_map(|(_, kept)| Schedule::of(None, Some(kept))));
-        Ok(all)
-    }
-
     /// Notes that everything up to now is decided, so that only later due times count.
-    async fn begin(&self, definition: &Definition, progress: Option<Progress>) -> Result<(), log::Error> {
+    async fn begin(
+        &self,
+        (key, definition): (&str, &Definition),
+        progress: Option<Progress>,
+    ) -> Result<(), log::Error> {
         let now = self.0.clock.now();
         let begun = Progress::begun(definition, now);
         let begun = match progress {
             Some(before) => Progress { previous: before.previous, last: before.last, ..begun },
             None => begun,
         };
-        self.0.progress.put(&definition.name, &begun, now).await
+        self.0.progress.put(key, &begun, now).await
     }
 
-    async fn store(&self, name: &str, kept: Kept, by: &str) -> Result<(), Error> {
+    async fn store(&self, key: &str, kept: Kept, by: &str) -> Result<(), Error> {
         let at = self.0.clock.now();
         let expected = kept.changes;
         let kept = Kept { changes: expected + 1, ..kept };
@@ -392,7 +382,7 @@ impl Schedules {
             words: None,
         };
         let record = Record { body: written(&Change { at, by: by.to_owned(), kept })?, attachments: Vec::new() };
-        let stream = stream(name);
+        let stream = stream(key);
         let append = Append::new(stream, expected, vec![record], row);
         self.0.log.append(append).await?;
         self.0.changed.notify_one();
@@ -401,30 +391,15 @@ impl Schedules {
 }
 
 impl Schedule {
-    /// Returns the schedule of the configuration, else the one that is stored.
-    fn of(configured: Option<&Configured>, kept: Option<Kept>) -> Option<Schedule> {
-        let (paused, changes) = kept.as_ref().map_or((false, 0), |kept| (kept.paused, kept.changes));
-        match (configured, kept) {
-            (Some(Configured { definition, owner }), _) => {
-                let definition = definition.clone();
-                let owner = owner.clone();
-                Some(Schedule { definition, owner, source: Source::Config, paused, changes })
-            }
-            (None, Some(Kept { definition: Some(definition), owner, .. })) => {
-                Some(Schedule { definition, owner, source: Source::Api, paused, changes })
-            }
-            (None, _) => None,
-        }
-    }
-
     /// Returns the start of the run that is due then.
     fn start(&self, due: Millis) -> Start {
         let Definition { name, workflow, inputs, .. } = &self.definition;
+        let key = &self.key;
         Start {
             workflow: workflow.clone(),
             request: json!({ "inputs": inputs, "tags": { KIND: name } }),
             owner: self.owner.clone(),
-            claim: Some(format!("schedule/{name}@{due}")),
+            claim: Some(format!("schedule/{key}@{due}")),
             begun_by: Some(BegunBy::Schedule { name: name.clone(), due }),
             when_full: WhenFull::Queue,
         }
@@ -445,8 +420,8 @@ impl Last {
     }
 }
 
-fn stream(name: &str) -> Arc<str> {
-    format!("{KIND}/{name}").into()
+fn stream(key: &str) -> Arc<str> {
+    format!("{KIND}/{key}").into()
 }
 
 fn written_timing(definition: &Definition) -> String {

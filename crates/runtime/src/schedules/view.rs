@@ -2,6 +2,7 @@
 
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
+use consort_core::view::Damage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -55,6 +56,8 @@ pub struct ScheduleView {
     /// The reasons why its runs could not begin at the moment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    #[serde(flatten)]
+    damage: Damage,
 }
 
 /// The outcome of the last due time, or of a trigger.
@@ -75,7 +78,7 @@ pub struct LastView {
 
 impl ScheduleView {
     pub(super) fn of(schedule: Schedule, last: Option<Last>, now: Millis) -> ScheduleView {
-        let Schedule { definition, owner, source, paused, .. } = schedule;
+        let Schedule { definition, owner, source, paused, damage, .. } = schedule;
         let next = definition.timing(now).map(|timing| timing.upcoming(now, NEXT)).unwrap_or_default();
         ScheduleView {
             name: definition.name,
@@ -94,6 +97,7 @@ impl ScheduleView {
             paused,
             source,
             warnings: Vec::new(),
+            damage: Damage::of(damage),
         }
     }
 

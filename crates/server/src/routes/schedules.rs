@@ -37,7 +37,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<Schedules>(StatusCode::OK, "All that the caller sees, by name."),
         post("/api/schedules", create)
             .named(Tag::Schedules, "createSchedule", "Make a schedule")
-            .about("Its runs belong to the caller's owner. Missed times are made up for as `catchUp` says.")
+            .about("Its runs belong to the caller's owner, and so does its name: other owners may use the same. Missed times are made up for as `catchUp` says.")
             .needs(Scope::Run, Whose::Runs)
             .body::<ScheduleRequest>()
             .answers::<ScheduleView>(StatusCode::CREATED, "It is there.")
@@ -47,14 +47,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named(Tag::Schedules, "getSchedule", "A schedule")
             .needs(Scope::Read, Whose::Runs)
             .answers::<ScheduleView>(StatusCode::OK, "The schedule.")
-            .fails(&[Code::ScheduleNotFound]),
+            .fails(&[Code::Conflict, Code::ScheduleNotFound]),
         patch("/api/schedules/{name}", change)
             .named(Tag::Schedules, "changeSchedule", "Change a schedule")
             .about("What is not sent stays as it is; null is the default. Of `cron` and `every` the one that is sent takes the place of the other.")
             .needs(Scope::Run, Whose::Runs)
             .body::<ScheduleChanges>()
             .answers::<ScheduleView>(StatusCode::OK, "The schedule as it is now.")
-            .fails(&[Code::BadRequest, Code::Conflict, Code::ScheduleNotFound]),
+            .fails(&[Code::BadRequest, Code::Conflict, Code::ScheduleNotFound, Code::StorageDamaged]),
         delete("/api/schedules/{name}", remove)
             .named(Tag::Schedules, "deleteSchedule", "Erase a schedule")
             .needs(Scope::Run, Whose::Runs)
@@ -64,13 +64,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named(Tag::Schedules, "pauseSchedule", "Begin nothing until it is resumed")
             .needs(Scope::Run, Whose::Runs)
             .answers::<ScheduleView>(StatusCode::OK, "The schedule, paused.")
-            .fails(&[Code::ScheduleNotFound]),
+            .fails(&[Code::Conflict, Code::ScheduleNotFound, Code::StorageDamaged]),
         post("/api/schedules/{name}/resume", resume)
             .named(Tag::Schedules, "resumeSchedule", "Go on with a paused schedule")
             .about("What was due while it was paused is not made up for.")
             .needs(Scope::Run, Whose::Runs)
             .answers::<ScheduleView>(StatusCode::OK, "The schedule, no longer paused.")
-            .fails(&[Code::ScheduleNotFound]),
+            .fails(&[Code::Conflict, Code::ScheduleNotFound, Code::StorageDamaged]),
         post("/api/schedules/{name}/trigger", trigger)
             .named(Tag::Schedules, "triggerSchedule", "Begin a run at once")
             .about("Also while it is paused or another run of it is active; the run belongs to the schedule's owner.")
@@ -78,7 +78,8 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<Triggered>(StatusCode::ACCEPTED, "The run was begun.")
             .with(&[LOCATION])
             .fails(&UNFIT)
-            .fails(&[Code::MissingInput, Code::ConcurrencyLimit, Code::ScheduleNotFound]),
+            .fails(&[Code::MissingInput, Code::ConcurrencyLimit, Code::Conflict, Code::ScheduleNotFound])
+            .fails(&[Code::StorageDamaged]),
     ]
 }
 

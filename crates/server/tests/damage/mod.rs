@@ -135,6 +135,8 @@ async fn seed(folder: &Path) -> PathBuf {
     let source = Source { thread: "t".to_owned(), turn: "u".to_owned() };
     Facts::new(log.clone()).learn("local", &source, &["Likes tea".to_owned()], 1).await.unwrap();
     here.post("/api/workflows", json!({ "name": "w", "tasks": [{ "name": "a", "description": "Do it" }] })).await;
+    let yearly = json!({ "name": "yearly", "cron": "0 0 1 1 *", "inputs": { "topic": "x" } });
+    assert_eq!(here.post("/api/schedules", yearly).await.status, 201);
     here.post("/api/collections", json!({ "name": "notes" })).await;
     here.post("/api/collections/notes/documents", json!({ "title": "a", "content": "salt" })).await;
     let path = folder.join("seed.db");
@@ -156,7 +158,7 @@ struct Told {
     lists: BTreeMap<&'static str, Vec<Value>>,
 }
 
-const LISTS: [(&str, &str, &str); 7] = [
+const LISTS: [(&str, &str, &str); 8] = [
     ("/api/runs", "runs", "runId"),
     ("/api/threads", "threads", "id"),
     ("/api/workflows", "workflows", "id"),
@@ -164,6 +166,7 @@ const LISTS: [(&str, &str, &str); 7] = [
     ("/api/memory", "scopes", "scope"),
     ("/api/facts", "facts", "id"),
     ("/api/turns", "turns", "turnId"),
+    ("/api/schedules", "schedules", "name"),
 ];
 
 impl Told {
@@ -208,12 +211,12 @@ fn public(told: &Told, stream: &Stream) -> Option<String> {
     match stream.kind.as_str() {
         "turn" => told.find(&stream.name).map(|(_, turn)| turn["threadId"].as_str().unwrap().to_owned()),
         "run" | "thread" | "workflow" => Some(stream.name.clone()),
-        "collection" | "memory" | "fact" => stream.name.split_once('/').map(|(_, name)| name.to_owned()),
+        "collection" | "memory" | "fact" | "schedule" => stream.name.split_once('/').map(|(_, name)| name.to_owned()),
         _ => None,
     }
 }
 
-/// Checks everything else: the same seven lists, a socket, reviews.
+/// Checks everything else: the same lists, a socket, reviews.
 async fn check_the_rest(here: &Here, seeded: &Told, stream: &Stream) {
     let told = Told::by(here).await;
     assert_eq!(told.counts(), seeded.counts());
@@ -264,6 +267,8 @@ async fn check_it(here: &Here, seeded: &Told, stream: &Stream, harm: Harm) {
         "run" => harm.records || (harm.row && stream.ended),
         // Its row says what was said; the events of it are missing.
         "turn" => harm.records,
+        // Row and records say the same.
+        "schedule" => harm.records && harm.row,
         _ => harm.row || (harm.records && reads_records),
     };
     if is_damaged {
@@ -308,7 +313,7 @@ async fn whatever_is_damaged_is_listed_as_such_can_be_deleted_and_is_in_nobody_e
     assert_eq!(whole.damaged(), Vec::<String>::new());
     let all = streams(&seeded);
     let kinds: Vec<&str> = all.iter().map(|(_, stream)| stream.kind.as_str()).collect();
-    for kind in ["run", "turn", "thread", "peer", "answer", "memory", "fact", "workflow", "collection"] {
+    for kind in ["run", "turn", "thread", "peer", "answer", "memory", "fact", "workflow", "collection", "schedule"] {
         assert!(kinds.contains(&kind), "{kind} of {kinds:?}");
     }
     // One of each kind, and of those that can end one that has and one that has not.

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use consort_core::owner::Owner;
-use consort_log::MemoryLog;
+use consort_log::{MemoryLog, SqliteLog};
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::{Capacity, Pools};
 use consort_runtime::engine::Engine;
 use consort_runtime::schedules::Configured;
 use consort_runtime::schedules::definition::Definition;
 use consort_server::Server;
+use consort_server::access::{Key, Scope, Sees};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Here, engine, engine_over, server, start, task};
@@ -192,4 +193,94 @@ async fn a_missing_workflow_of_the_file_is_a_failed_last_from_the_start() {
     assert!(last["error"].as_str().unwrap().contains("there is no saved workflow `nowhere`"), "{last}");
     let refused = here.post("/api/schedules/lost/trigger", json!({})).await;
     assert_eq!(refused.problem(), (400, "BAD_REQUEST".to_owned()));
+}
+
+#[tokio::test]
+async fn a_name_belongs_to_its_owner_and_nobody_learns_of_anothers() {
+    let log = Arc::new(MemoryLog::default());
+    let shared = Configured { owner: Owner::named("c").unwrap(), ..configured("weekly", 3_600_000) };
+    let mut guarded = keeping(&log, vec![shared]);
+    let key = |name: &str, owner: &str, sees: Sees| Key {
+        sees,
+        ..Key::of(Owner::named(owner).unwrap(), (name, name), &[Scope::Read, Scope::Run])
+    };
+    guarded.access.keys = vec![key("ann", "a", Sees::Own), key("bob", "b", Sees::Own), key("eve", "e", Sees::All)];
+    let here = start(guarded).await;
+    let ask = async |key: &str, method: &str, path: &str, body: Value| {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+             Content-Type: application/json"
+        );
+        let sent = if body.is_null() { String::new() } else { body.to_string() };
+        here.send(&head, sent.as_bytes()).await
+    };
+    let made = |every: &str| json!({ "name": "weekly", "every": every, "inputs": { "topic": "x" } });
+    assert_eq!(ask("bob", "GET", "/api/schedules/weekly", Value::Null).await.status, 404);
+    for (key, every) in [("ann", "7h"), ("bob", "8h")] {
+        assert_eq!(ask(key, "POST", "/api/schedules", made(every)).await.status, 201, "{key}");
+        let again = ask(key, "POST", "/api/schedules", made(every)).await;
+        assert_eq!(again.problem(), (409, "CONFLICT".to_owned()), "{key}");
+        let one = ask(key, "GET", "/api/schedules/weekly", Value::Null).await.json();
+        assert_eq!((&one["every"], &one["source"]), (&json!(every), &json!("api")), "{key}");
+        let listed = ask(key, "GET", "/api/schedules", Value::Null).await.json();
+        assert_eq!(listed["schedules"].as_array().unwrap().len(), 1, "{key}");
+    }
+    // Whoever sees all of them is told whose they are, and nothing is done to any.
+    for (method, path) in [("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/trigger")] {
+        let answer = ask("eve", method, &format!("/api/schedules/weekly{path}"), Value::Null).await;
+        assert_eq!(answer.problem(), (409, "CONFLICT".to_owned()), "{method} {path}");
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("each of a, b, c has a schedule"), "{message}");
+    }
+    for key in ["ann", "bob"] {
+        let begun = ask(key, "POST", "/api/schedules/weekly/trigger", Value::Null).await;
+        assert_eq!(begun.status, 202, "{begun:?}");
+        let last = ask(key, "GET", "/api/schedules/weekly", Value::Null).await.json()["last"].clone();
+        assert_eq!(last["runId"], begun.json()["runId"], "each has its own progress");
+    }
+    assert_eq!(ask("ann", "POST", "/api/schedules/weekly/pause", Value::Null).await.status, 200);
+    assert_eq!(ask("ann", "DELETE", "/api/schedules/weekly", Value::Null).await.status, 204);
+    let left = ask("bob", "GET", "/api/schedules/weekly", Value::Null).await.json();
+    assert_eq!((&left["paused"], &left["every"]), (&json!(false), &json!("8h")));
+}
+
+#[tokio::test]
+async fn a_paused_schedule_of_the_configuration_stays_so_when_its_state_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let over = |path: &std::path::Path| {
+        let log = Arc::new(SqliteLog::open(path).unwrap());
+        let seams = engine_over(Arc::default(), says("done"), Capacity::UNLIMITED).seams().clone().over(log.clone());
+        let schedules = vec![configured("often", 1_000)];
+        (Server { schedules, ..server(Engine::limited(seams, Pools::default()), vec![task("a")]) }, log)
+    };
+    let paths = ["row.db", "both.db"].map(|name| folder.path().join(name));
+    {
+        let (server, log) = over(&folder.path().join("first.db"));
+        let here = start(server).await;
+        assert_eq!(ask(&here, "POST", "/api/schedules/often/pause", Value::Null).await.status, 200);
+        for path in &paths {
+            log.backup(path).await.unwrap();
+        }
+    }
+    for (path, is_lost) in paths.iter().zip([false, true]) {
+        let db = rusqlite::Connection::open(path).unwrap();
+        let stream = "(SELECT id FROM streams WHERE name = 'schedule/often')";
+        db.execute_batch(&format!("UPDATE streams SET body = replace(body, 'true', 'false') WHERE id = {stream}"))
+            .unwrap();
+        if is_lost {
+            db.execute_batch(&format!("UPDATE records SET body = body || ' ' WHERE stream = {stream}")).unwrap();
+        }
+        drop(db);
+        let (server, _log) = over(path);
+        let here = start(server).await;
+        let one = here.get("/api/schedules/often").await.json();
+        assert_eq!((&one["paused"], one["damaged"] == true), (&json!(true), is_lost), "{one}");
+        assert_eq!(
+            ask(&here, "POST", "/api/schedules/often/trigger", Value::Null).await.status,
+            if is_lost { 409 } else { 202 }
+        );
+        let resumed = ask(&here, "POST", "/api/schedules/often/resume", Value::Null).await;
+        assert_eq!((resumed.status, &resumed.json()["paused"]), (200, &json!(false)), "{resumed:?}");
+        assert!(here.get("/api/schedules/often").await.json().get("damaged").is_none());
+    }
 }
