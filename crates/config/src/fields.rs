@@ -6,9 +6,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use consort_core::unknown::alike;
+
 use super::notes::Notes;
 use super::typed::{Entries, Typed, inside};
-use super::values::{Parsed, alike, refused, text};
+use super::values::{Parsed, refused, text};
 
 /// Minimal characters of a key to suggest one that contains it.
 const PART_CHARS: usize = 4;

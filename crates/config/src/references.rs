@@ -11,6 +11,7 @@ use consort_core::draft::Request;
 use consort_core::dynamic::{Dynamic, NETWORK};
 use consort_core::mistake::{Code, Mistake};
 use consort_core::model_options::ModelOption;
+use consort_core::unknown::alike;
 use consort_runtime::hooks::verify::Verify;
 use consort_runtime::schedules::Configured;
 use consort_tools::RUN_COMMAND;
@@ -23,7 +24,6 @@ use super::models::Model;
 use super::notes::Notes;
 use super::tools::{Builtin, is_given, key_of};
 use super::typed::inside;
-use super::values::alike;
 
 /// The characters from which another name is suggested for one.
 const SUGGESTED_CHARS: usize = 3;

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use consort_core::catalog::NanoUsd;
+use consort_core::unknown::alike;
 use consort_runtime::limits::{Rate, parse_rate};
 use serde_json::{Map, Number, Value};
 
@@ -18,9 +19,6 @@ pub(crate) type Parsed<T> = Result<T, String>;
 const DURATION_MAX: Duration = Duration::from_hours(24 * 365);
 /// The decimal digits of a billionth of a dollar.
 const NANO_DIGITS: i32 = 9;
-/// Edits between an unknown word or key and the one that may have been meant,
-/// per characters of the word.
-const CHARS_PER_EDIT: usize = 3;
 /// The maximum number of characters of a string in a message.
 const QUOTED_MAX: usize = 60;
 
@@ -81,14 +79,6 @@ fn nearest<T>(value: &Typed, words: &[(&'static str, T)]) -> Option<&'static str
     let Typed::Text(text) = value else { return None };
     // As it was typed, so that a suggestion reveals nothing about a variable.
     alike(&text.typed, words.iter().map(|(word, _)| *word))
-}
-
-/// Returns the word with the fewest edits from what was typed, if they are few.
-pub(super) fn alike<'a>(typed: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let typed = typed.to_lowercase();
-    let edits_max = (typed.chars().count() / CHARS_PER_EDIT).max(1);
-    let edits = |word: &str| strsim::damerau_levenshtein(&word.to_lowercase(), &typed);
-    words.map(|word| (edits(word), word)).filter(|(edits, _)| *edits <= edits_max).min().map(|(_, word)| word)
 }
 
 /// Reads a duration above zero, such as `"30s"`.

@@ -28,7 +28,7 @@ mod tests;
 pub use consort_spec::{
     agent, attachments, bounds, branch, catalog, cause, choice, compile, draft, dynamic, event, expression, id,
     message, mistake, model_options, nested, owner, pipeline, reach, request, schema, spec, status, template, text,
-    time, workflow,
+    time, unknown, workflow,
 };
 pub use decisions::{
     answer, build, chore, decide, delegation, edit, fork, next, own_tool, pace, queue, result, share, subtask, tier,

@@ -74,6 +74,9 @@ pub struct More {
     /// The version there is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
+    /// The fields of the request that are unknown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The field that is wrong, where it is reported separately from the message.
     #[serde(skip)]
     pub param: Option<String>,
@@ -148,6 +151,11 @@ impl Problem {
     pub fn retried_after(mut self, wait_ms: u64) -> Problem {
         self.more.retry_after_ms = Some(wait_ms);
         self
+    }
+
+    /// Adds warnings about the request.
+    pub fn warn(&mut self, warnings: &[String]) {
+        self.more.warnings.extend_from_slice(warnings);
     }
 
     /// Returns the problem with another message.

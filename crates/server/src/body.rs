@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use crate::Site;
 use crate::routes::hooks;
+use crate::unknown::Noted;
 use consort_inbound::body_memory::{self, HeldBody, Hold, SMALL};
 use consort_inbound::problem::{Code, Problem};
 
@@ -34,9 +35,10 @@ const FILE_ROUTES: [&str; 2] = ["/api/collections/{name}/documents", "/api/colle
 /// The routes whose JSON may hold files.
 const ROUTES_WITH_FILES: [&str; 2] = ["/v1/chat/completions", "/v1/responses"];
 
-/// A request body, parsed as JSON. A large one is kept with the memory that it takes.
+/// A request body, parsed as JSON. A large one is kept with the memory that it takes; of a frame, the warnings about
+/// its unknown fields are kept too.
 #[derive(Debug)]
-pub(crate) struct Sent(pub(crate) Value, Bytes);
+pub(crate) struct Sent(pub(crate) Value, Bytes, Vec<String>);
 
 /// The extension of a request whose body was read before and is in memory, counted.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +49,14 @@ impl FromRequest<Arc<Site>> for Sent {
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Result<Sent, Problem> {
         let is_typed = json_or_untyped(request.headers());
+        let noted = request.extensions().get::<Noted>().cloned();
         let bytes = read(site, request).await?;
         let body = if bytes.len() > SMALL { bytes.clone() } else { Bytes::new() };
-        Ok(Sent(parsed(&bytes, is_typed)?, body))
+        let value = parsed(&bytes, is_typed)?;
+        if let Some(noted) = noted {
+            noted.note(&value);
+        }
+        Ok(Sent(value, body, Vec::new()))
     }
 }
 
@@ -287,7 +294,17 @@ fn broken(_error: axum::Error) -> Problem {
 impl Sent {
     /// Returns a value that came another way than as a body.
     pub(crate) fn of(value: Value) -> Sent {
-        Sent(value, Bytes::new())
+        Sent::with_warnings(value, Vec::new())
+    }
+
+    /// Returns a frame, with the warnings about its unknown fields.
+    pub(crate) fn with_warnings(value: Value, warnings: Vec<String>) -> Sent {
+        Sent(value, Bytes::new(), warnings)
+    }
+
+    /// Returns the warnings about unknown fields of a frame.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.2
     }
 
     /// Returns the value, and the body that it came in, which counts its memory.
@@ -335,7 +352,12 @@ pub(crate) fn no_object() -> Problem {
 }
 
 pub(crate) fn json_or_untyped(headers: &HeaderMap) -> bool {
-    let Some(given) = headers.get(CONTENT_TYPE) else { return true };
+    !headers.contains_key(CONTENT_TYPE) || is_json(headers)
+}
+
+/// Returns whether the type of a body is JSON, or of a form of it.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let Some(given) = headers.get(CONTENT_TYPE) else { return false };
     let essence = given.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }

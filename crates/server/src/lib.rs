@@ -28,6 +28,7 @@ mod openai;
 mod routes;
 mod site;
 mod sse;
+mod unknown;
 pub mod ws;
 
 use std::convert::Infallible;

@@ -7,7 +7,7 @@
 //!   completeness; the [`chat`] part of a turn; the [`chore`]s of a task; the [`limits`] of a run and its [`status`]
 //! - [`own_tool`]: the tools that a run performs itself, as models are told of them
 //! - [`id`] (a place in a run), [`text`], [`time`]; a [`schema`] says what a value must look like; an [`owner`] is the
-//!   name that a run belongs to; [`queue`] and [`graph`] order work by its urgency and by what it waits on
+//!   name that a run belongs to; [`unknown`] names fields that nobody reads; [`queue`] and [`graph`] order work by its urgency and by what it waits on
 
 pub mod answer;
 pub mod cause;
@@ -26,6 +26,7 @@ pub mod schema;
 pub mod status;
 pub mod text;
 pub mod time;
+pub mod unknown;
 
 pub use requests::{
     again, agent, attachments, bounds, branch, catalog, choice, compile, delegation, draft, dynamic, expression,

@@ -151,6 +151,14 @@ const SENTENCE_MAX: usize = 2_000;
 /// The characters of its end that are kept, where it says what is allowed.
 const ENDING_MAX: usize = 600;
 
+/// Returns the beginning of a text that somebody sent, marked where it is cut after so many characters.
+pub fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// Returns a sentence that may quote what somebody sent, without the middle if it is too long.
 pub fn shortened(sentence: String) -> String {
     if sentence.len() <= SENTENCE_MAX {

@@ -34,6 +34,8 @@ class AddedDocument(TypedDict):
     # Whether it is found by its meaning too. False without `[chat] embeddings`, and while that model does not answer:
     # it is asked again later.
     embedded: bool
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class AgentRequest(TypedDict):
@@ -167,6 +169,8 @@ class Answered(TypedDict):
     decision: Literal['allow', 'allow_for_chat', 'deny']
     # The status of a change that is applied.
     status: Literal['APPLIED']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class Approval(TypedDict):
@@ -535,6 +539,8 @@ class Collection(TypedDict):
     damaged: NotRequired[bool]
     # The reason why it cannot be read.
     damagedReason: NotRequired[str]
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class CollectionRequest(TypedDict):
@@ -554,6 +560,8 @@ class Compacted(TypedDict):
 
     # The status of a store that was compacted.
     status: Literal['COMPACTED']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class CompletionChoice(TypedDict):
@@ -685,6 +693,8 @@ class Decided(TypedDict):
     decision: str
     # The status of a change that is applied.
     status: Literal['APPLIED']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class DecisionRequest(TypedDict):
@@ -762,6 +772,8 @@ class Delivery(TypedDict):
     attempts: list[DeliveryAttempt]
     # When it is tried next; null when it is not.
     nextAt: str | None
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class DeliveryAttempt(TypedDict):
@@ -838,6 +850,8 @@ class Drained(TypedDict):
 
     # The status of a server that was asked to stop.
     status: Literal['DRAINING']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class Edits(TypedDict):
@@ -1061,6 +1075,8 @@ class GivenUp(TypedDict):
     calls: int
     # The status of a change that is applied.
     status: Literal['APPLIED']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class GonePeer(TypedDict):
@@ -1223,6 +1239,8 @@ class Injected(TypedDict):
     directiveId: str
     # A directive that agents are told is active.
     status: Literal['ACTIVE']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class Instance(TypedDict):
@@ -1290,6 +1308,8 @@ class Invoked(TypedDict):
     errorMessage: NotRequired[str]
     # `TOOL_TIMEOUT` when it took too long.
     error: NotRequired[Literal['TOOL_TIMEOUT']]
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class LastRoundFrame(Event):
@@ -2195,6 +2215,8 @@ class Problem(TypedDict):
     mistakes: NotRequired[list[Mistake]]
     # The version there is now.
     version: NotRequired[int]
+    # The fields of the request that are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class PromptDetails(TypedDict):
@@ -2235,6 +2257,8 @@ class Raised(TypedDict):
     limits: Limits
     # The status of a change that is applied.
     status: Literal['APPLIED']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class ReflectionStartedFrame(Event):
@@ -3063,6 +3087,8 @@ class Steered(TypedDict):
     runId: str
     # The new state of a run.
     status: Literal['CANCELLING', 'PAUSED', 'RESUMED']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class Stopped(TypedDict):
@@ -3072,6 +3098,8 @@ class Stopped(TypedDict):
     turnId: str
     # The status of a turn that was asked to stop.
     status: Literal['STOPPING']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class Subtask(TypedDict):
@@ -3121,6 +3149,8 @@ class Switched(TypedDict):
     previousModel: str | None
     # The status of a change that is applied.
     status: Literal['APPLIED']
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class Task(TypedDict):
@@ -3440,6 +3470,8 @@ class Thread(TypedDict):
     damaged: NotRequired[bool]
     # The reason why it cannot be read.
     damagedReason: NotRequired[str]
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class ThreadChange(TypedDict):
@@ -3874,6 +3906,8 @@ class Triggered(TypedDict):
     """A run that was begun."""
 
     runId: str
+    # The fields of the request that were ignored, because they are unknown.
+    warnings: NotRequired[list[str]]
 
 
 class TurnAdoptedFrame(ChatEvent):

@@ -25,6 +25,8 @@ export interface AddedDocument {
   title: string;
   /** Whether it is found by its meaning too. False without `[chat] embeddings`, and while that model does not answer: it is asked again later. */
   embedded: boolean;
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** The agent of a task. */
@@ -45,6 +47,8 @@ export interface Answered {
   decision: 'allow' | 'allow_for_chat' | 'deny';
   /** The status of a change that is applied. */
   status: 'APPLIED';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** A call of a chat that waits for a person. */
@@ -222,6 +226,8 @@ export interface Collection {
   damaged?: boolean;
   /** The reason why it cannot be read. */
   damagedReason?: string;
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** A collection that is to be made. */
@@ -238,6 +244,8 @@ export interface Collections {
 export interface Compacted {
   /** The status of a store that was compacted. */
   status: 'COMPACTED';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** The answer; there is one. */
@@ -318,6 +326,8 @@ export interface Decided {
   decision: string;
   /** The status of a change that is applied. */
   status: 'APPLIED';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** A person's decision about an output. */
@@ -350,6 +360,8 @@ export interface Delivery {
   attempts: DeliveryAttempt[];
   /** When it is tried next; null when it is not. */
   nextAt: string | null;
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** An attempt to deliver a message. */
@@ -393,6 +405,8 @@ export interface Documents {
 export interface Drained {
   /** The status of a server that was asked to stop. */
   status: 'DRAINING';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** Changes a new run begins with. */
@@ -550,6 +564,8 @@ export interface GivenUp {
   calls: number;
   /** The status of a change that is applied. */
   status: 'APPLIED';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** An ensemble that went away. */
@@ -663,6 +679,8 @@ export interface Injected {
   directiveId: string;
   /** A directive that agents are told is active. */
   status: 'ACTIVE';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** One instance of a task: for an item, in a round, or both. */
@@ -725,6 +743,8 @@ export interface Invoked {
   errorMessage?: string;
   /** `TOOL_TIMEOUT` when it took too long. */
   error?: 'TOOL_TIMEOUT';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** The limits of a run; a limit that is not set is left out. */
@@ -1214,6 +1234,8 @@ export interface Problem {
   mistakes?: Mistake[];
   /** The version there is now. */
   version?: number;
+  /** The fields of the request that are unknown. */
+  warnings?: string[];
 }
 
 /** The part of the prompt that was read from a cache. */
@@ -1250,6 +1272,8 @@ export interface Raised {
   limits: Limits;
   /** The status of a change that is applied. */
   status: 'APPLIED';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** The run that would be started. */
@@ -1768,6 +1792,8 @@ export interface Steered {
   runId: string;
   /** The new state of a run. */
   status: 'CANCELLING' | 'PAUSED' | 'RESUMED';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** A turn that was stopped. */
@@ -1776,6 +1802,8 @@ export interface Stopped {
   turnId: string;
   /** The status of a turn that was asked to stop. */
   status: 'STOPPING';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** A subtask under way. */
@@ -1794,6 +1822,8 @@ export interface Switched {
   previousModel: string | null;
   /** The status of a change that is applied. */
   status: 'APPLIED';
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** A task of a run. */
@@ -1927,6 +1957,8 @@ export interface Thread {
   damaged?: boolean;
   /** The reason why it cannot be read. */
   damagedReason?: string;
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** Changes to a conversation. */
@@ -2144,6 +2176,8 @@ export interface TreeNode {
 /** A run that was begun. */
 export interface Triggered {
   runId: string;
+  /** The fields of the request that were ignored, because they are unknown. */
+  warnings?: string[];
 }
 
 /** A page of turns. */

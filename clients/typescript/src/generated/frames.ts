@@ -86,6 +86,7 @@ export type ServerFrame =
   | ServerChatTurns
   | ServerPermissionMode
   | ServerToolApprovalAck
+  | ServerToolResultAck
   | ServerUiManifestAck
   | ServerTaskRequest
   | ServerToolRequest
@@ -1566,6 +1567,8 @@ export type ServerError =
     }[];
     /** The version there is now. */
     version?: number;
+    /** The fields of the request that are unknown. */
+    warnings?: string[];
     /** The id from the request. */
     requestId?: string | number;
     /** The id from the request, in the spelling of the chat's frames. */
@@ -1842,6 +1845,8 @@ export interface ServerPong {
   type: 'pong';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
 }
 
 /** The key was accepted. */
@@ -1849,6 +1854,8 @@ export interface ServerAuthAck {
   type: 'auth_ack';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The name of the key. */
   name: string;
 }
@@ -1858,6 +1865,8 @@ export interface ServerSubscribeAck {
   type: 'subscribe_ack';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The types of frames; `*` is all of them. */
   events: string[];
   /** Only frames of this run. */
@@ -1895,7 +1904,7 @@ export interface ServerRunAck {
     /** The group it is in. */
     group?: string;
   }[];
-  /** The parts of the request that were ignored. */
+  /** The fields of the request that are unknown. */
   warnings?: string[];
   /** The reason why it was not accepted, for programs. */
   error?:
@@ -2005,6 +2014,8 @@ export type ServerRunControlAck = {
   type: 'run_control_ack';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The run. */
   runId: string;
   /** The action that was asked for. */
@@ -2040,6 +2051,8 @@ export interface ServerStateResponse {
   type: 'state_response';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The body of the HTTP answer. */
   data: Record<string, unknown>;
 }
@@ -2049,6 +2062,8 @@ export interface ServerReviewDecisionAck {
   type: 'review_decision_ack';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   reviewId: string;
   decision: string;
   /** The status of a change that is applied. */
@@ -2060,6 +2075,8 @@ export type ServerDirectiveAck = {
   type: 'directive_ack';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
 } & (
   | {
     /** Its id, in the first run it was given to. */
@@ -2150,6 +2167,8 @@ export interface ServerCapabilityResponse {
   type: 'capability_response';
   /** The id from the request. */
   requestId?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The ensemble that shares it. */
   ensemble: string;
   /** The capabilities that match. */
@@ -2178,6 +2197,8 @@ export interface ServerChatAck {
   type: 'chat_ack';
   /** The id from the request. */
   request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The thread. */
   thread_id: string;
   /** The turn. */
@@ -2186,8 +2207,6 @@ export interface ServerChatAck {
   seq?: number;
   /** The number of messages before it in the queue, when it waits. */
   queue_position?: number;
-  /** The parts of the message that were ignored. */
-  warnings?: string[];
 }
 
 /** A turn will stop. */
@@ -2195,6 +2214,8 @@ export interface ServerChatStopped {
   type: 'chat_stopped';
   /** The id from the request. */
   request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The thread. */
   thread_id: string;
   /** The turn. */
@@ -2206,6 +2227,8 @@ export interface ServerChatResumed {
   type: 'chat_resumed';
   /** The id from the request. */
   request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The thread. */
   thread_id: string;
   /** Whether a turn runs. */
@@ -2219,6 +2242,10 @@ export interface ServerChatResumed {
 /** The turns that run. */
 export interface ServerChatTurns {
   type: 'chat_turns';
+  /** The id from the request. */
+  request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The turns, each with its status. */
   turns: {
     /** Its thread. */
@@ -2237,6 +2264,8 @@ export interface ServerPermissionMode {
   type: 'permission_mode';
   /** The id from the request. */
   request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The thread. */
   thread_id: string;
   /** The mode that holds from now on. */
@@ -2248,6 +2277,8 @@ export interface ServerToolApprovalAck {
   type: 'tool_approval_ack';
   /** The id from the request. */
   request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** The id of the question. */
   approval_id: string;
   /** The answer. */
@@ -2256,11 +2287,22 @@ export interface ServerToolApprovalAck {
   status: 'APPLIED';
 }
 
+/** The result of a tool was accepted, and fields of its frame were ignored; without such there is no answer. */
+export interface ServerToolResultAck {
+  type: 'tool_result_ack';
+  /** The id from the request. */
+  request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
+}
+
 /** The tools are known. */
 export interface ServerUiManifestAck {
   type: 'ui_manifest_ack';
   /** The id from the request. */
   request_id?: string | number;
+  /** The fields of the request that were ignored. */
+  warnings?: string[];
   /** Their names. */
   tools: string[];
 }
@@ -2846,6 +2888,8 @@ export interface ClientChatSubscribe {
 /** Ask for the turns that run. */
 export interface ClientChatTurns {
   type: 'chat_turns';
+  /** An id that is repeated in the answer. */
+  request_id?: string | number | null;
 }
 
 /** Set the permission mode of a thread. */

@@ -98,7 +98,7 @@ fn a_request_in_a_file_is_checked_at_once_and_its_inputs_give_way_to_typed_ones(
     let (status, answer, words) = run(folder.path(), &["run", "--file", "own.json", "--input", "b=40"]);
     assert_eq!(status, Some(0), "{words}");
     assert!(answer.starts_with("- 1 + 40 = **41**\n"), "{answer}");
-    assert!(words.starts_with("warning: unknown field `colour` was ignored\n"), "{words}");
+    assert!(words.starts_with("warning: unknown field `colour` was ignored; allowed are "), "{words}");
 
     write(
         "wrong.json",

@@ -54,7 +54,12 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Document {
     let a2a = schemas.answered::<Map<String, Value>>();
     let components = schemas.components();
     let paths = components.spelled_out(paths.into());
-    let Components { schemas, clashes, .. } = components;
+    let Components { mut schemas, clashes, .. } = components;
+    describe_warnings(
+        &mut schemas,
+        endpoints.iter().filter(|endpoint| endpoint.warns() || endpoint.takes_nothing()),
+        &paths,
+    );
     let document = json!({
         "openapi": "3.1.0",
         "info": { "title": "Consort", "version": env!("CARGO_PKG_VERSION"), "description": ABOUT,
@@ -71,6 +76,30 @@ pub(crate) fn document(endpoints: &[Endpoint]) -> Document {
             "schemas": schemas },
     });
     Document { text: written(&document, 0) + "\n", clashes }
+}
+
+/// Describes the `warnings` of answers to requests whose unknown fields are named.
+fn describe_warnings<'a>(
+    schemas: &mut Map<String, Value>,
+    endpoints: impl Iterator<Item = &'a Endpoint>,
+    paths: &Value,
+) {
+    let mut names = Vec::new();
+    for endpoint in endpoints {
+        let method = endpoint.method.as_str().to_lowercase();
+        let answers = paths.get(endpoint.path).and_then(|methods| methods.get(method)?.get("responses")?.as_object());
+        let contents = answers.into_iter().flatten().filter_map(|(_, answer)| answer.get("content")?.get(JSON));
+        let references = contents.filter_map(|content| content.get("schema")?.get("$ref")?.as_str());
+        names.extend(references.filter_map(|reference| reference.rsplit('/').next()));
+    }
+    let about = "The fields of the request that were ignored, because they are unknown.";
+    let described = json!({ "type": "array", "items": { "type": "string" }, "description": about });
+    for name in names {
+        let properties = schemas.get_mut(name).and_then(|schema| schema.get_mut("properties")?.as_object_mut());
+        if let Some(properties) = properties {
+            properties.entry("warnings").or_insert_with(|| described.clone());
+        }
+    }
 }
 
 fn security() -> Value {

@@ -11,8 +11,11 @@ use std::sync::Arc;
 
 use axum::handler::Handler;
 use axum::http::{Method, StatusCode};
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{self, MethodRouter};
+use consort_core::frame::schema::sent;
 use schemars::JsonSchema;
+use serde_json::Value;
 
 use self::describe::IDEMPOTENCY_KEY;
 pub(crate) use self::describe::{
@@ -22,8 +25,10 @@ pub(crate) use self::describe::{
 pub(crate) use self::document::document;
 pub(crate) use self::frames::frames;
 use self::schemas::{SchemaOf, Schemas};
-use crate::Site;
 use crate::access::Scope;
+use crate::routes::hooks;
+use crate::unknown::{Expected, warn, warn_of_body};
+use crate::{Site, a2a, openai};
 use consort_inbound::problem::Code;
 
 /// The type of an answer that goes on as things happen.
@@ -84,6 +89,8 @@ struct Operation {
     parameters: Vec<Parameter>,
     query: Vec<SchemaOf>,
     body: Option<Body>,
+    /// Whether the reader of the body names unknown fields.
+    names_unknown: bool,
     answers: Vec<Answer>,
     problems: Vec<(StatusCode, Code)>,
 }
@@ -93,6 +100,8 @@ struct Body {
     required: bool,
     /// The schema of a body that is JSON, where it may be.
     schema: Option<SchemaOf>,
+    /// The same, whole and without references.
+    whole: fn() -> Value,
     /// The types of files that may be sent instead.
     files: &'static [&'static str],
 }
@@ -155,6 +164,7 @@ impl Endpoint {
             parameters: Vec::new(),
             query: Vec::new(),
             body: None,
+            names_unknown: false,
             answers: Vec::new(),
             problems: Vec::new(),
         };
@@ -198,21 +208,55 @@ impl Endpoint {
 
     /// Sets a required body.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Endpoint {
-        self.operation.body = Some(Body { required: true, schema: Some(Schemas::sent::<T>), files: &[] });
+        self.operation.body =
+            Some(Body { required: true, schema: Some(Schemas::sent::<T>), whole: sent::<T>, files: &[] });
         self
     }
 
     /// Sets an optional body.
     pub(crate) fn optional_body<T: JsonSchema>(mut self) -> Endpoint {
-        self.operation.body = Some(Body { required: false, schema: Some(Schemas::sent::<T>), files: &[] });
+        self.operation.body =
+            Some(Body { required: false, schema: Some(Schemas::sent::<T>), whole: sent::<T>, files: &[] });
         self
     }
 
     /// Sets files of these types as the body, instead of JSON or as the only one.
     pub(crate) fn file(mut self, files: &'static [&'static str]) -> Endpoint {
-        let schema = self.operation.body.and_then(|body| body.schema);
-        self.operation.body = Some(Body { required: true, schema, files });
+        let given = self.operation.body;
+        let schema = given.as_ref().and_then(|body| body.schema);
+        let whole = given.map_or(sent::<Value> as fn() -> Value, |body| body.whole);
+        self.operation.body = Some(Body { required: true, schema, whole, files });
         self
+    }
+
+    /// Declares that the reader of its body names unknown fields itself: it also takes some that are not described.
+    pub(crate) fn names_unknown(mut self) -> Endpoint {
+        self.operation.names_unknown = true;
+        self
+    }
+
+    /// Returns its route, whose answers name the unknown fields of a body that is JSON.
+    pub(crate) fn routed(self) -> MethodRouter<Arc<Site>> {
+        let warns = self.warns();
+        let takes_nothing = self.takes_nothing();
+        match self.operation.body.filter(|_| warns) {
+            Some(body) => self.router.route_layer(from_fn_with_state(Arc::new(Expected::new(body.whole)), warn)),
+            None if takes_nothing => self.router.route_layer(from_fn(warn_of_body)),
+            None => self.router,
+        }
+    }
+
+    /// Returns whether it changes something and takes no body.
+    fn takes_nothing(&self) -> bool {
+        self.method == Method::POST && self.operation.body.is_none()
+    }
+
+    /// Returns whether its answers name unknown fields by the schema of its body.
+    fn warns(&self) -> bool {
+        let is_json = self.operation.body.as_ref().is_some_and(|body| body.schema.is_some());
+        let is_hook = self.path.starts_with(hooks::PREFIX);
+        let is_of_others = is_hook || openai::is_path(self.path) || a2a::is_path(self.path);
+        is_json && !is_of_others && !self.operation.names_unknown
     }
 
     /// Adds an answer as JSON.

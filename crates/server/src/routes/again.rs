@@ -37,6 +37,7 @@ fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endp
         .needs(Scope::Run, Whose::Runs)
         .takes(&[PREFER, TRACEPARENT])
         .optional_body::<shape::Edits>()
+        .names_unknown()
         .answers::<RunDetail<'_>>(StatusCode::OK, "What came of it, when that was waited for.")
         .streams("What came of it, when that was waited for.")
         .answers::<Accepted>(StatusCode::ACCEPTED, "A new run was taken.")

@@ -98,7 +98,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
 
 /// Returns the router with every route.
 pub(crate) fn all() -> Router<Arc<Site>> {
-    let routed = |router: Router<Arc<Site>>, endpoint: Endpoint| router.route(endpoint.path, endpoint.router);
+    let routed = |router: Router<Arc<Site>>, endpoint: Endpoint| router.route(endpoint.path, endpoint.routed());
     // Unknown paths need the same access as known ones.
     let nowhere = ["/api", "/api/", "/api/{*rest}", "/v1", "/v1/", "/v1/{*rest}", "/a2a/{*rest}"].into_iter();
     let router = nowhere.fold(Router::new(), |router, path| router.route(path, nothing()));

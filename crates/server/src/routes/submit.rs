@@ -29,6 +29,7 @@ use crate::body::Sent;
 use crate::endpoint::{Endpoint, LOCATION, PREFER, TRACEPARENT, Tag, Whose, post};
 use crate::once::Once;
 use crate::sse::{Filter, sse};
+use crate::unknown;
 use consort_inbound::problem::{Code, Problem};
 use consort_inbound::response_mode::ResponseMode;
 
@@ -36,6 +37,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         runs_it(post("/api/runs", submit).named(Tag::Runs, "submitRun", "Start a run"))
             .optional_body::<shape::RunRequest>()
+            .names_unknown()
             .fails(&[Code::InvalidTaskOverride, Code::IdempotencyConflict]),
     ]
 }
@@ -263,7 +265,9 @@ pub(super) async fn answer(
     let detail = match response_mode {
         ResponseMode::Accepted => None,
         ResponseMode::Ended(within) => ended((site, runs), (run, &accepted.warnings), within).await?,
-        ResponseMode::Stream => return streamed((site, runs), run).await,
+        ResponseMode::Stream => {
+            return Ok((unknown::headers(&accepted.warnings), streamed((site, runs), run).await?).into_response());
+        }
     };
     Ok(match detail {
         Some(detail) => (location, Json(detail)).into_response(),

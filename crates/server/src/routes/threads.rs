@@ -21,6 +21,7 @@ use crate::once::Streamed;
 use crate::routes::events::{EventsQuery, Frames, page, page_wanted};
 use crate::routes::submit::trace;
 use crate::sse::{Filter, chat_sse, first};
+use crate::unknown;
 use consort_inbound::problem::{Code, Problem};
 use consort_inbound::query::Pairs;
 use consort_inbound::response_mode::accepts;
@@ -75,6 +76,7 @@ fn turn_endpoints() -> Vec<Endpoint> {
             .needs(Scope::Run, Whose::Key)
             .takes(&[TRACEPARENT])
             .body::<SayRequest>()
+            .names_unknown()
             .streams(
                 "The turn's frames, when `Accept` is `text/event-stream`; where it must wait, from when it begins.",
             )
@@ -349,13 +351,14 @@ async fn answered(
     if !accepts(headers, "text/event-stream") {
         return Ok((StatusCode::ACCEPTED, Json(accepted)).into_response());
     }
+    let warnings = unknown::headers(&accepted.warnings);
     let repeated = Streamed(json!(accepted));
     let chats = &site.server.chats;
     let frames = match said.place {
         MessageState::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
         MessageState::Waits { .. } => chats.turn_in_line(&caller.0, id, (seat, said.turn)),
     };
-    Ok((Extension(repeated), chat_sse(site, frames, Filter::All)).into_response())
+    Ok((warnings, Extension(repeated), chat_sse(site, frames, Filter::All)).into_response())
 }
 
 /// Streams all frames of a turn, from its first, once it begins.

@@ -43,6 +43,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .named(Tag::Workflows, "createWorkflow", "Save a new workflow")
             .needs(Scope::Run, Whose::Shared)
             .body::<shape::WorkflowDocument>()
+            .names_unknown()
             .answers::<WorkflowView<'_>>(StatusCode::CREATED, "Its first version.")
             .with(&[LOCATION, ETAG])
             .fails(&invalid)
@@ -59,6 +60,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .needs(Scope::Run, Whose::Shared)
             .takes(&[NEEDED_IF_MATCH])
             .body::<shape::WorkflowDocument>()
+            .names_unknown()
             .answers::<WorkflowView<'_>>(StatusCode::OK, "The new version.")
             .with(&[ETAG])
             .fails(&invalid)
@@ -85,6 +87,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
         submit::runs_it(post("/api/workflows/{id}/runs", run))
             .named(Tag::Workflows, "runWorkflow", "Run a workflow")
             .optional_body::<shape::WorkflowRun>()
+            .names_unknown()
             .fails(&[Code::WorkflowNotFound]),
     ]
 }

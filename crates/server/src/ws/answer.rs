@@ -127,9 +127,6 @@ pub(crate) enum Answer {
         /// The number of messages before it in the queue, when it waits.
         #[serde(skip_serializing_if = "Option::is_none")]
         queue_position: Option<usize>,
-        /// The parts of the message that were ignored.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        warnings: Vec<String>,
     },
     /// A turn will stop.
     ChatStopped {
@@ -157,6 +154,8 @@ pub(crate) enum Answer {
     },
     /// The turns that run.
     ChatTurns {
+        #[serde(flatten)]
+        asked: AskedInChat,
         /// The turns, each with its status.
         turns: Vec<RunningTurn>,
     },
@@ -180,6 +179,8 @@ pub(crate) enum Answer {
         /// The change is applied.
         status: Applied,
     },
+    /// The result of a tool was accepted, and fields of its frame were ignored; without such there is no answer.
+    ToolResultAck(AskedInChat),
     /// The tools are known.
     UiManifestAck {
         #[serde(flatten)]
@@ -232,6 +233,9 @@ pub(crate) struct Asked {
     /// The id from the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<Echo>,
+    /// The fields of the request that were ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
 }
 
 /// The request that is answered, in the spelling of the chat's frames.
@@ -240,6 +244,9 @@ pub(crate) struct AskedInChat {
     /// The id from the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<Echo>,
+    /// The fields of the request that were ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Everything in `hello` but the lists that may be long.
@@ -315,8 +322,9 @@ impl JsonSchema for AnyFrame {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunAck {
-    #[serde(flatten)]
-    pub(crate) asked: Asked,
+    /// The id from the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_id: Option<Echo>,
     /// The id of the run; one for which there was no room has an id and nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run_id: Option<String>,

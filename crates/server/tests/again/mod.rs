@@ -70,7 +70,8 @@ async fn a_failed_run_is_retried_from_the_failed_task_with_other_inputs() {
     let json = accepted.json();
     assert_eq!((accepted.status, &json["status"], &json["tasks"]), (202, &json!("ACCEPTED"), &json!(2)));
     assert_eq!((&json["retryOf"], &json["workflow"]), (&json!(old), &json!("SEQUENTIAL")));
-    assert_eq!(json["warnings"], json!(["unknown field `colour` was ignored"]));
+    let warnings = json["warnings"].as_array().unwrap();
+    assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().starts_with("unknown field `colour` was ignored; "));
     let place = accepted.header("location").unwrap().to_owned();
     here.get(&format!("{place}/events")).await;
     let done = here.get(&place).await.json();

@@ -79,7 +79,8 @@ async fn a_run_is_found_again_by_its_key_however_the_answer_is_wanted_and_whatev
     let ended = submit(&here, "Prefer: wait=30").await;
     assert_eq!((ended.status, ended.header("location")), (200, Some(place.as_str())));
     let accepted = submit(&here, "X-Plain: 1").await;
-    assert_eq!((accepted.status, &accepted.json()["warnings"][0]), (202, &json!("unknown field `colour` was ignored")));
+    assert_eq!(accepted.status, 202);
+    assert!(accepted.json()["warnings"][0].as_str().unwrap().starts_with("unknown field `colour` was ignored; "));
 
     let again = start(server(engine_over(log, says("done"), Capacity::UNLIMITED), Vec::new())).await;
     assert_eq!(submit(&again, "X-Plain: 1").await.json()["runId"], accepted.json()["runId"]);

@@ -12,7 +12,7 @@ const MISSING: [&str; 4] = ["RUN_NOT_FOUND", "REVIEW_NOT_FOUND", "THREAD_NOT_FOU
 
 /// Returns the frames that a client can send, with the scope that a key must have and the ownership of the things they
 /// are about.
-fn kinds() -> Vec<(String, String, String)> {
+pub(super) fn kinds() -> Vec<(String, String, String)> {
     let frames: Value = serde_json::from_str(include_str!("../../../../schemas/frames.json")).unwrap();
     let defined = frames["$defs"].as_object().unwrap().iter();
     let sent = defined.filter_map(|(name, frame)| Some((name.strip_prefix("client.")?.to_owned(), frame)));
@@ -24,14 +24,14 @@ fn kinds() -> Vec<(String, String, String)> {
 }
 
 /// The things of the key that begins them, which frames ask for.
-struct Things {
+pub(super) struct Things {
     run: String,
     review: String,
     thread: String,
 }
 
 /// Frames of a type about things of the owner `a`; the second shows by this text that it was seen, if it does.
-fn examples(kind: &str, Things { run, review, thread }: &Things) -> Vec<(Value, Option<String>)> {
+pub(super) fn examples(kind: &str, Things { run, review, thread }: &Things) -> Vec<(Value, Option<String>)> {
     let seen = |text: &String| Some(text.clone());
     match kind {
         "run_control" => vec![(json!({ "runId": run, "action": "cancel", "mode": "now" }), seen(run))],
@@ -82,7 +82,7 @@ fn words(frames: &[Value]) -> Vec<&str> {
     word("code").chain(word("error")).chain(word("status")).collect()
 }
 
-async fn things(here: &Here) -> Things {
+pub(super) async fn things(here: &Here) -> Things {
     let (run, review) = begun(here, &first()).await;
     let thread = thread(here, &first()).await;
     Things { run, review, thread }

@@ -12,7 +12,7 @@ use crate::client::{Answer, Here, start};
 const ELSEWHERE: [&str; 2] = ["drain", "socket"];
 
 /// A request, and the sign by which its answer shows that the thing was seen.
-enum Asked {
+pub(super) enum Asked {
     /// A thing by its name, which is missing for those who do not see it.
     Named(String),
     /// A list, which holds this for those who see it.
@@ -24,24 +24,24 @@ enum Asked {
 }
 
 impl Asked {
-    fn path(&self) -> &str {
+    pub(super) fn path(&self) -> &str {
         match self {
             Asked::Named(path) | Asked::Listed(path, _) | Asked::Run(path) | Asked::Anything(path) => path,
         }
     }
 }
 
-struct Operation {
-    id: String,
-    method: String,
-    path: String,
-    scope: String,
+pub(super) struct Operation {
+    pub(super) id: String,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) scope: String,
     whose: String,
     needs_body: bool,
 }
 
 /// Returns the operations that need a key; each must say whose things it is about.
-fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<Operation> {
     let openapi: Value = serde_json::from_str(include_str!("../../../../openapi.json")).unwrap();
     let mut operations = Vec::new();
     for (path, methods) in openapi["paths"].as_object().unwrap() {
@@ -68,7 +68,7 @@ fn operations() -> Vec<Operation> {
 }
 
 /// Returns the body of a request that can be met.
-fn body(operation: &Operation, name: &str) -> Value {
+pub(super) fn body(operation: &Operation, name: &str) -> Value {
     match operation.id.as_str() {
         "submitRun" | "runWorkflow" => json!({ "inputs": { "topic": "x" } }),
         "switchModel" => json!({ "model": "spare" }),
@@ -107,7 +107,7 @@ fn schedule(name: &str) -> Value {
 }
 
 /// Creates a new thing of the owner `a`, or a shared one, for one request.
-async fn prepare(here: &Here, operation: &Operation, name: &str) -> Asked {
+pub(super) async fn prepare(here: &Here, operation: &Operation, name: &str) -> Asked {
     let Operation { id, method, path, whose, .. } = operation;
     let place = |name: &str, value: &str| path.replace(name, value).replace("{grant}", "none");
     match (whose.as_str(), path.as_str()) {

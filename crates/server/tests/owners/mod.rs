@@ -4,6 +4,7 @@ mod frames;
 mod matrix;
 mod peers;
 mod permissions;
+mod unknown_fields;
 
 use std::path::Path;
 

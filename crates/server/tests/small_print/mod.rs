@@ -76,13 +76,19 @@ async fn names_that_a_model_makes_up_add_no_series() {
     }
 }
 
+/// Returns warnings without the lists of what is allowed.
+fn begun_with(warnings: &Value) -> Vec<String> {
+    let warnings = warnings.as_array().unwrap().iter().map(|warning| warning.as_str().unwrap());
+    warnings.map(|warning| warning.split(';').next().unwrap().to_owned()).collect()
+}
+
 #[tokio::test]
 async fn unknown_fields_of_a_run_are_named_in_warnings_also_when_its_end_is_waited_for() {
     let here = start(server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")])).await;
     let odd = json!({ "inputs": { "topic": "x" }, "colour": "red" });
     let ended = here.post_with("/api/runs", "Prefer: wait=30", odd).await;
     assert_eq!(ended.status, 200);
-    assert_eq!(ended.json()["warnings"], json!(["unknown field `colour` was ignored"]));
+    assert_eq!(begun_with(&ended.json()["warnings"]), ["unknown field `colour` was ignored"]);
     let path = format!("/api/runs/{}", ended.json()["runId"].as_str().unwrap());
     assert_eq!(here.get(&path).await.json().get("warnings"), None);
 }
@@ -103,7 +109,7 @@ async fn no_answer_repeats_a_name_of_any_length() {
     for body in bodies {
         let answer = here.post("/api/runs", body).await;
         assert!(answer.body.len() < 9_000, "{}: {} bytes", answer.status, answer.body.len());
-        assert!(answer.body.contains(" … "), "{}", answer.body);
+        assert!(answer.body.contains('…'), "{}", answer.body);
     }
     let (mut socket, _) = here.greeted().await;
     socket.say(json!({ "type": "state_query", "requestId": "q", "query": &long })).await;
@@ -118,12 +124,12 @@ async fn unknown_fields_of_a_message_are_named_in_warnings() {
     let odd = json!({ "content": "Hi", "colour": "red", "agent_mode": true,
         "chat_context": { "kind": "poem", "room": 3 } });
     let taken = here.post(&path, odd.clone()).await;
-    let expected = json!([
+    let expected = [
         "`chat_context` is editor or thread, not 'poem': it counts as thread",
         "unknown field `colour` was ignored",
-        "unknown field `chat_context.room` was ignored"
-    ]);
-    assert_eq!((taken.status, &taken.json()["warnings"]), (202, &expected));
+        "unknown field `chat_context.room` was ignored",
+    ];
+    assert_eq!((taken.status, begun_with(&taken.json()["warnings"])), (202, expected.map(str::to_owned).to_vec()));
     assert_eq!(here.post(&path, json!({ "content": "Hi" })).await.json().get("warnings"), None);
 
     let (mut socket, _) = here.greeted().await;
@@ -133,7 +139,7 @@ async fn unknown_fields_of_a_message_are_named_in_warnings() {
         .unwrap()
         .extend([("type".to_owned(), json!("chat_message")), ("requestId".to_owned(), json!("q"))]);
     socket.say(frame).await;
-    assert_eq!(socket.first("chat_ack").await["warnings"], expected);
+    assert_eq!(begun_with(&socket.first("chat_ack").await["warnings"]), expected);
 }
 
 #[tokio::test]

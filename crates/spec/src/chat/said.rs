@@ -10,6 +10,7 @@ use crate::requests::mistake::{Code, Mistake};
 use crate::requests::model_options::ModelOptions;
 use crate::schema::Schema;
 use crate::text::Text;
+use crate::unknown::{UNKNOWN_MAX, ignored};
 
 /// The maximum number of bytes of one message.
 pub const CONTENT_MAX: usize = 512 * 1024;
@@ -34,8 +35,6 @@ const FIELDS: [&str; 13] = [
 ];
 /// The fields of `chat_context`.
 const CONTEXT_FIELDS: [&str; 3] = ["kind", "workflowId", "workflow_id"];
-/// The maximum number of unknown fields that are named.
-const NAMED_MAX: usize = 32;
 
 /// The message that asks for the rest of an answer.
 const GO_ON: &str = "Continue exactly where your answer was cut off, without repeating anything.";
@@ -161,15 +160,15 @@ impl Say {
     /// Returns warnings about a message as it was sent: its oddities, and its unknown fields.
     /// `around` are the fields of the frame that it came in.
     pub fn warnings(&self, sent: &Value, around: &[&str]) -> Vec<String> {
-        let unknown = |fields: Option<&Map<String, Value>>, place: &str, known: &dyn Fn(&str) -> bool| {
-            let names = fields.into_iter().flat_map(Map::keys).filter(|name| !known(name));
-            names.map(|name| format!("unknown field `{place}{name}` was ignored")).collect::<Vec<_>>()
+        let unknown = |fields: Option<&Map<String, Value>>, place: &str, known: &[&str]| {
+            let names = fields.into_iter().flat_map(Map::keys).filter(|name| !known.contains(&name.as_str()));
+            let warning = |name: &String| ignored(&format!("{place}{name}"), name, known.iter().copied());
+            names.map(warning).collect::<Vec<_>>()
         };
-        let known = |name: &str| FIELDS.contains(&name) || around.contains(&name);
         let context = sent.get("chat_context").and_then(Value::as_object);
-        let inner = unknown(context, "chat_context.", &|name| CONTEXT_FIELDS.contains(&name));
-        let outer = unknown(sent.as_object(), "", &known);
-        self.odd.iter().cloned().chain(outer).chain(inner).take(NAMED_MAX).collect()
+        let inner = unknown(context, "chat_context.", &CONTEXT_FIELDS);
+        let outer = unknown(sent.as_object(), "", &[&FIELDS, around].concat());
+        self.odd.iter().cloned().chain(outer).chain(inner).take(UNKNOWN_MAX).collect()
     }
 
     /// Reads a message. Obsolete fields of older clients are ignored.

@@ -144,9 +144,9 @@ fn request(fields: &mut Fields<'_>) -> Request {
     if request.overrides.as_ref().is_some_and(Vec::is_empty) {
         fields.mistake("taskOverrides", "must name at least one task");
     }
-    fields.ignore(&["dryRun"]);
-    fields.ignore(&ENVELOPE);
-    fields.finish();
+    // It is read before.
+    fields.known.push("dryRun");
+    fields.finish_beside(&ENVELOPE);
     request
 }
 
@@ -380,7 +380,11 @@ mod tests {
         assert_eq!(request.overrides.unwrap()[0].1.max_iterations, Some(7));
         assert_eq!(
             warnings,
-            ["unknown field `taskOverrides.Write.tools.drop` was ignored", "unknown field `colour` was ignored"]
+            [
+                "unknown field `taskOverrides.Write.tools.drop` was ignored; allowed are add, remove",
+                "unknown field `colour` was ignored; allowed are inputs, tags, tasks, groups, taskOverrides, options, \
+                 modelOptions, attachments, dryRun"
+            ]
         );
     }
 
@@ -468,7 +472,7 @@ mod tests {
         let tasks = vec![Draft { description: "x".to_owned(), ..Draft::default() }];
         let ensemble = Ensemble { tasks, ..Ensemble::default() };
         let Ok(Submission::DryRun(run)) = submit(&ensemble, &json!({ "dryRun": true, "colour": 1 })) else { panic!() };
-        assert_eq!(run.warnings, ["unknown field `colour` was ignored"]);
+        assert!(run.warnings[0].starts_with("unknown field `colour` was ignored; allowed are "), "{:?}", run.warnings);
         assert!(matches!(submit(&ensemble, &json!({ "dryRun": null })), Ok(Submission::Run(_))));
         assert_eq!(submit(&ensemble, &json!({ "dryRun": "yes" })), Err(vec![Code::BadRequest]));
     }

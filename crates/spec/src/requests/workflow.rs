@@ -11,6 +11,7 @@ use crate::requests::mistake::{Code, Mistake};
 use crate::requests::request;
 use crate::requests::request::shape::{AsSent, GroupRequest, ModelOptions, Options, WorkflowTask};
 use crate::requests::template::Inputs;
+use crate::unknown::{UNKNOWN_MAX, ignored};
 
 /// The number of characters of a name.
 pub(crate) const NAME_MAX: usize = 200;
@@ -216,7 +217,7 @@ fn without_positions(tasks: &Value) -> (Value, Vec<Mistake>) {
 
 fn unknown(fields: &Map<String, Value>) -> impl Iterator<Item = String> {
     let is_known = |name: &str| OWN.contains(&name) || SHOWN.contains(&name);
-    fields.keys().filter(move |name| !is_known(name)).map(|name| format!("unknown field `{name}` was ignored"))
+    fields.keys().filter(move |name| !is_known(name)).take(UNKNOWN_MAX).map(|name| ignored(name, name, OWN))
 }
 
 /// Merges one object over another, key by key; any other value replaces the base.

@@ -54,12 +54,14 @@ impl Failure {
             turn_id: echo("turn_id"),
         };
         let message = problem.message().to_owned();
-        Box::new(Failure { code: problem.code(), message, more: problem.more().clone(), subject })
+        let more = problem.more().clone();
+        Box::new(Failure { code: problem.code(), message, more, subject })
     }
 
     /// Creates an error of the connection itself.
     pub(crate) fn new(code: Code, message: String) -> Box<Failure> {
-        Box::new(Failure { code, message, more: More::default(), subject: Subject::default() })
+        let more = More::default();
+        Box::new(Failure { code, message, more, subject: Subject::default() })
     }
 
     /// Creates the error for frames that cannot be read from the log.
@@ -71,6 +73,12 @@ impl Failure {
             }
         };
         Failure::new(code, error.to_string())
+    }
+
+    /// Adds the unknown fields of the frame.
+    pub(crate) fn warned(mut self: Box<Failure>, warnings: &[String]) -> Box<Failure> {
+        self.more.warnings = warnings.to_vec();
+        self
     }
 
     /// Adds the run that it is about.

@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Row] = &[
         scope: Scope::Read,
         whose: Whose::Key,
         shape: sent::<shape::ChatTurns>,
-        act: |session, _| turns(session).boxed(),
+        act: |session, sent| turns(session, sent).boxed(),
     },
     Row {
         kind: "set_permission_mode",
@@ -127,7 +127,7 @@ async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let thread = sent.text("thread_id")?;
     let (caller, chats) = attend(session, thread).await?;
     let said = chats.go_on(&caller.0, thread, client).await?;
-    session.tell(&ack(sent, thread, &said, Vec::new()));
+    session.tell(&ack(sent, thread, &said, sent.warnings().to_vec()));
     Ok(())
 }
 
@@ -138,7 +138,8 @@ fn ack(sent: &Sent, thread: &str, said: &Spoken, warnings: Vec<String>) -> Respo
     };
     let thread_id = thread.to_owned();
     let turn_id = said.turn.to_string();
-    Response::ChatAck { asked: asked(sent), thread_id, turn_id, seq, queue_position, warnings }
+    let asked = AskedInChat { warnings, ..asked(sent) };
+    Response::ChatAck { asked, thread_id, turn_id, seq, queue_position }
 }
 
 async fn stop(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
@@ -179,7 +180,7 @@ fn after(last: &Value) -> Result<u64, Problem> {
     next.ok_or_else(|| Problem::bad_request("`last_seq` must be a whole number from -1 on"))
 }
 
-async fn turns(session: &mut Session) -> Result<(), Problem> {
+async fn turns(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let caller = caller(session);
     let chats = session.site.server.chats.clone();
     let mut running = Vec::new();
@@ -191,7 +192,7 @@ async fn turns(session: &mut Session) -> Result<(), Problem> {
             last_seq: turn.next.checked_sub(1),
         });
     }
-    session.tell(&Response::ChatTurns { turns: running });
+    session.tell(&Response::ChatTurns { asked: asked(sent), turns: running });
     Ok(())
 }
 
@@ -255,7 +256,13 @@ async fn returned(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         let returned = (consort_core::text::Text::clone(&result), is_error);
         match chats.returned(&caller.0, &thread, call, returned).await {
             Err(chats::Error::Idle | chats::Error::Engine(engine::Error::Refused(_))) => {}
-            other => return other.map_err(Problem::from),
+            Ok(()) => {
+                if !sent.warnings().is_empty() {
+                    session.tell(&Response::ToolResultAck(asked(sent)));
+                }
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
         }
     }
     Err(Problem::bad_request(format!("no turn of yours waits for the call '{call}'")))
@@ -267,5 +274,5 @@ fn caller(session: &Session) -> Caller {
 
 /// Returns the id of the request that is answered.
 fn asked(sent: &Sent) -> AskedInChat {
-    AskedInChat { request_id: Echo::of(&sent.0, "request_id") }
+    AskedInChat { request_id: Echo::of(&sent.0, "request_id"), warnings: sent.warnings().to_vec() }
 }

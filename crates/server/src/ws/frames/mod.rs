@@ -10,6 +10,9 @@ mod shape;
 mod state;
 mod talk;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use consort_core::frame::parse_review_id;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -17,6 +20,7 @@ use serde_json::Value;
 use crate::access::{Caller, Scope};
 use crate::body::{Sent, json};
 use crate::endpoint::Whose;
+use crate::unknown::Expected;
 use crate::ws::answer::{Asked, Echo, Failure};
 use crate::ws::session::Session;
 use consort_inbound::audit::Change;
@@ -40,6 +44,12 @@ struct Row {
     shape: Shape,
     act: Act,
 }
+
+/// The fields of each type of frame.
+static EXPECTED: LazyLock<HashMap<&'static str, Expected>> =
+    LazyLock::new(|| rows().map(|row| (row.kind, Expected::new(row.shape))).collect());
+/// The fields that any frame may have: an error repeats either id.
+const ENVELOPE: [&str; 3] = ["type", "requestId", "request_id"];
 
 /// Makes the schema of a frame, all but its type.
 type Shape = fn() -> Value;
@@ -83,7 +93,11 @@ pub(super) struct Said {
 impl Said {
     pub(super) fn read(text: &str) -> Said {
         match json(text.as_bytes()) {
-            Ok(frame @ Value::Object(_)) => Said { row: row(&frame), sent: Sent::of(frame) },
+            Ok(frame @ Value::Object(_)) => {
+                let row = row(&frame);
+                let warnings = row.as_ref().map(|row| row.unknown(&frame)).unwrap_or_default();
+                Said { row, sent: Sent::with_warnings(frame, warnings) }
+            }
             Ok(_) => Said::nothing("a frame is one JSON object".to_owned()),
             Err(error) => Said::nothing(format!("Invalid JSON frame: {error}")),
         }
@@ -101,7 +115,7 @@ impl Said {
 
     /// Handles the frame, if the client may send it; else returns the error.
     pub(super) async fn act(&self, session: &mut Session) -> Result<(), Box<Failure>> {
-        let told = |problem: Problem| Failure::of(&problem, &self.sent.0);
+        let told = |problem: Problem| Failure::of(&problem, &self.sent.0).warned(self.sent.warnings());
         let row = self.row.as_ref().map_err(|problem| told(problem.clone()))?;
         let caller = session.pass.caller.clone();
         let outcome = match session.pass.check(row.scope) {
@@ -139,6 +153,14 @@ impl Said {
     }
 }
 
+impl Row {
+    /// Returns warnings about the unknown fields of a frame. Those of peers may come from a newer version.
+    fn unknown(&self, frame: &Value) -> Vec<String> {
+        let expected = EXPECTED.get(self.kind).filter(|_| self.scope != Scope::Peer);
+        expected.map(|expected| expected.unknown(frame, &ENVELOPE)).unwrap_or_default()
+    }
+}
+
 fn row(frame: &Value) -> Result<&'static Row, Problem> {
     let kind = frame.get("type").and_then(Value::as_str);
     let wrong = || {
@@ -154,5 +176,5 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 /// Returns the id of the request that is answered.
 fn asked(sent: &Sent) -> Asked {
-    Asked { request_id: Echo::of(&sent.0, "requestId") }
+    Asked { request_id: Echo::of(&sent.0, "requestId"), warnings: sent.warnings().to_vec() }
 }

@@ -15,7 +15,7 @@ use crate::endpoint::Whose;
 use crate::routes::budget;
 use crate::routes::steer::{self, Switched};
 use crate::routes::submit::{self, Accepted, From, Rehearsal, Taken};
-use crate::ws::answer::{Answer, ControlStatus, Controlled, RunAck, RunAckStatus};
+use crate::ws::answer::{Answer, ControlStatus, Controlled, Echo, RunAck, RunAckStatus};
 use crate::ws::session::Session;
 use consort_inbound::problem::{Code, More, Problem};
 
@@ -94,7 +94,7 @@ fn owned((name, value): (&String, &Value)) -> (String, Value) {
 /// Creates the answer to an accepted request, with all other fields empty.
 fn ack(sent: &Sent) -> RunAck {
     RunAck {
-        asked: asked(sent),
+        request_id: Echo::of(&sent.0, "requestId"),
         run_id: None,
         status: RunAckStatus::Accepted,
         dry_run: false,

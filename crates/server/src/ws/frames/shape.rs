@@ -247,7 +247,10 @@ pub(super) struct ChatSubscribe {
 
 /// Ask for the turns that run.
 #[derive(JsonSchema)]
-pub(super) struct ChatTurns {}
+pub(super) struct ChatTurns {
+    #[serde(flatten)]
+    asks: AsksInChat,
+}
 
 /// Set the permission mode of a thread.
 #[derive(JsonSchema)]

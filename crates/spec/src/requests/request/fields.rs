@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::{ENTRIES_MAX, TASKS_MAX};
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::template::Inputs;
+use crate::unknown::{UNKNOWN_MAX, ignored};
 
 /// The mistakes and warnings found while reading.
 #[derive(Default)]
@@ -242,15 +243,17 @@ impl<'a> Fields<'a> {
         Some(entries.iter().filter_map(&mut entry).collect())
     }
 
-    pub(super) fn ignore(&mut self, names: &[&'static str]) {
-        self.known.extend(names);
-    }
-
     /// Adds a warning for each unknown field.
     pub(super) fn finish(&mut self) {
-        let unknown = self.object.keys().filter(|key| !self.known.contains(&key.as_str()));
-        let warnings: Vec<String> =
-            unknown.take(ENTRIES_MAX).map(|key| format!("unknown field `{}` was ignored", self.place(key))).collect();
+        self.finish_beside(&[]);
+    }
+
+    /// Adds a warning for each unknown field but these, which are of no request's own.
+    pub(super) fn finish_beside(&mut self, around: &[&str]) {
+        let is_known = |key: &str| self.known.contains(&key) || around.contains(&key);
+        let unknown = self.object.keys().filter(|key| !is_known(key));
+        let warning = |key: &String| ignored(&self.place(key), key, self.known.iter().copied());
+        let warnings: Vec<String> = unknown.take(UNKNOWN_MAX).map(warning).collect();
         self.notes.warnings.extend(warnings);
     }
 }
