@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use consort_core::bounds::SCHEMA_BYTES_MAX;
 use consort_core::schema::Schema;
+use consort_core::text::{self, is_invisible};
 
 use crate::limits::{
     CAPABILITIES_BYTES_MAX, CAPABILITIES_MAX, DESCRIPTION_MAX, FRAME_MAX, FRAME_MIN, FRAME_USUAL, LEASE_MAX, LEASE_MIN,
@@ -16,7 +17,7 @@ impl Hello {
     /// Returns the reason for refusing a link to a peer of this name.
     pub fn refusal(&self) -> Option<String> {
         match self.ensemble.as_deref() {
-            Some(name) if name.trim().is_empty() => Some("`ensemble` must not be blank".to_owned()),
+            Some(name) if folded(name).is_empty() => Some("`ensemble` must not be blank".to_owned()),
             Some(name) if name.len() > NAME_MAX => Some(format!("`ensemble` has more than {NAME_MAX} bytes")),
             Some(_) | None => None,
         }
@@ -25,6 +26,7 @@ impl Hello {
     /// Returns the accepted part of the description, and a message about the rest.
     pub(crate) fn believed(mut self, own_name: &str) -> (Hello, Option<String>) {
         let mut complaints = Vec::new();
+        // Only a peer that was dialled gets here with that name.
         if self.ensemble.as_deref() == Some(own_name) {
             complaints.push(format!(
                 "it calls itself `{own_name}` as this ensemble does: tasks between the two count as going round in circles"
@@ -36,7 +38,7 @@ impl Hello {
             None => true,
             Some(reason) => {
                 // One is enough to see what is wrong; a thousand would fill the log.
-                unusable.get_or_insert_with(|| format!("`{}`: {reason}", capability.name));
+                unusable.get_or_insert_with(|| format!("`{}`: {reason}", shown(&capability.name)));
                 false
             }
         });
@@ -85,12 +87,43 @@ impl CapacityUpdate {
 
 /// Returns the reason why a capability cannot be used.
 fn defect(capability: &Capability) -> Option<String> {
-    let name = capability.name.trim();
-    if name.is_empty() || name.len() > NAME_MAX {
+    let name = capability.name.as_str();
+    if folded(name).is_empty() || name.len() > NAME_MAX {
         return Some(format!("a name has 1 to {NAME_MAX} bytes"));
+    }
+    if let Some(reason) = disguise(name) {
+        return Some(reason);
     }
     let schema = capability.schema.as_deref().cloned();
     schema.and_then(|schema| Schema::parse(schema).err()).map(|reason| format!("its schema cannot be used: {reason}"))
+}
+
+/// Returns a name without the differences that people do not see: case, spaces and invisible characters.
+pub(crate) fn folded(name: &str) -> String {
+    let is_seen = |sign: &char| !sign.is_whitespace() && !sign.is_control() && !is_invisible(*sign);
+    name.chars().filter(is_seen).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the reason why a name can be taken for another: something of it is not seen.
+pub(crate) fn disguise(name: &str) -> Option<String> {
+    let unseen = name.chars().find(|sign| sign.is_control() || is_invisible(*sign));
+    match unseen {
+        Some(sign) => Some(format!(
+            "a name must not have invisible or control characters, such as U+{:04X} here",
+            u32::from(sign)
+        )),
+        None if name.trim() != name => Some("a name must not begin or end with a space".to_owned()),
+        None => None,
+    }
+}
+
+/// Returns a name of a peer for a message: its beginning, with everything escaped that is not seen.
+pub(crate) fn shown(name: &str) -> String {
+    let escaped = |sign: char| match sign {
+        sign if sign.is_control() || is_invisible(sign) => sign.escape_unicode().collect::<String>(),
+        sign => sign.to_string(),
+    };
+    text::cut(name, NAME_MAX).chars().map(escaped).collect()
 }
 
 /// Returns the size of a capability as it came.

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::gone::{Departed, Gone};
+use crate::intake::{disguise, folded, shown};
 use crate::network::{PeerView, RequestView};
 use crate::roster::CapabilityRegistry;
 use crate::wire::{CapabilityKind, CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response};
@@ -108,22 +109,29 @@ impl Links {
         Links { configured: configured.map(str::to_owned).collect(), ..Links::default() }
     }
 
-    /// Returns the reason why a link may not have the name it announces, if so: the name is a configured
-    /// peer's, or that of a link that was opened with another key. With the same key it is the same peer,
-    /// which may be back before its old link is known to be dead.
-    pub(crate) fn name_refused(&self, (side, by): (&Side, &Owner), hello: &Hello) -> Option<String> {
+    /// Returns the reason why a link may not have the name it announces, if so: the name is this ensemble's
+    /// own, a configured peer's, that of a link that was opened with another key, or one in which something is
+    /// not seen. With the same key it is the same peer, which may be back before its old link is known to be dead.
+    pub(crate) fn name_refused(&self, (side, by): (&Side, &Owner), hello: &Hello, own_name: &str) -> Option<String> {
         let Side::Accepted = side else { return None };
-        let announced = Links::name(side, hello);
-        // A name that differs only in case would be taken for the other by people.
-        let is_same = |name: &str| name.eq_ignore_ascii_case(&announced);
+        let plain = Links::name(side, hello);
+        let said = hello.ensemble.as_deref().unwrap_or_default();
+        let announced = shown(said);
+        // A name that differs only in case or in what is not seen would be taken for the other by people.
+        let is_same = |name: &str| name.eq_ignore_ascii_case(&plain) || folded(name) == folded(said);
+        if is_same(own_name) {
+            return Some(format!("`{announced}` is the name of this ensemble: a peer needs another ([network] name)"));
+        }
         if self.configured.iter().any(|name| is_same(name)) {
             return Some(format!(
                 "`{announced}` is a peer that this ensemble dials itself: nobody else has that name here"
             ));
         }
         let has_it = |link: &Link| is_same(&link.peer) && link.by != *by && !link.outbox.is_closed();
-        let reason = || format!("`{announced}` is linked already, with another key: it keeps that name while it is");
-        self.links.values().any(has_it).then(reason)
+        if self.links.values().any(has_it) {
+            return Some(format!("`{announced}` is linked already, with another key: it keeps that name while it is"));
+        }
+        disguise(said).map(|reason| format!("`{announced}` is no name for an ensemble: {reason}"))
     }
 
     /// Adds a new link; the capabilities of the peer are known from here on.
@@ -327,14 +335,15 @@ mod tests {
         let mut links = Links::of(["shop"].into_iter());
         let (number, _parcels) = accepted(&mut links, "pantry", "one");
         let refused = |links: &Links, name: &str, key: &str| {
-            links.name_refused((&Side::Accepted, &Owner::peer(key)), &hello(name))
+            links.name_refused((&Side::Accepted, &Owner::peer(key)), &hello(name), "home")
         };
-        for name in ["pantry", "Pantry"] {
+        for name in ["pantry", "Pantry", " pantry", "pan\u{200b}try"] {
             assert!(refused(&links, name, "two").unwrap().contains("with another key"));
         }
         assert_eq!(refused(&links, "pantry", "one"), None, "it may be back before its old link is gone");
         assert_eq!(refused(&links, "larder", "two"), None);
         assert!(refused(&links, "shop", "one").unwrap().contains("dials itself"));
+        assert!(refused(&links, "Home ", "one").unwrap().contains("is the name of this ensemble"));
         links.leave(number, 0);
         assert_eq!(refused(&links, "pantry", "two"), None, "who is gone has no name");
     }

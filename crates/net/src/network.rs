@@ -297,7 +297,7 @@ impl Network {
 
     /// Returns the reason why an accepted link may not have the name it announces, if so.
     pub(crate) fn name_refused(&self, (side, by): (&Side, &Owner), hello: &Hello) -> Option<String> {
-        self.state().name_refused((side, by), hello)
+        self.state().name_refused((side, by), hello, &self.inner.options.name)
     }
 
     /// Adds a new link; the capabilities of the peer are known from here on.

@@ -61,6 +61,44 @@ async fn whoever_announces_the_name_of_a_configured_peer_is_refused_it_and_may_o
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_name_that_people_take_for_another_is_refused_with_the_reason() {
+    let wires = wires();
+    let look = tool("look", EffectClass::Read).answers("3 left");
+    let shop = House::new("shop", &["pantry"]).tool("look", &[], &look).start(&wires).await;
+    let cases = [
+        ("shop", "`shop` is the name of this ensemble"),
+        ("Shop ", "`Shop ` is the name of this ensemble"),
+        ("sh\u{200b}op", "`sh\\u{200b}op` is the name of this ensemble"),
+        ("pantry ", "`pantry ` is a peer that this ensemble dials itself"),
+        ("pan\u{ad}try", "`pan\\u{ad}try` is a peer that this ensemble dials itself"),
+        ("larder ", "`larder ` is no name for an ensemble: a name must not begin or end with a space"),
+        ("lar\u{7}der", "a name must not have invisible or control characters, such as U+0007 here"),
+    ];
+    for (announced, reason) in cases {
+        let hello = json!({ "type": "peer_hello", "ensemble": announced, "sharedCapabilities": shares("check") });
+        let mut hand = Hand::saying(&wires, "shop", hello).await;
+        let told = hand.hear().await;
+        assert_eq!((&told["type"], &told["code"]), (&json!("error"), &json!("CONFLICT")));
+        assert!(told["message"].as_str().unwrap().contains(reason), "{told}");
+        assert_eq!(shop.knows(), [] as [&str; 0], "what it shares is nobody's");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_whose_name_has_something_that_is_not_seen_is_left_out_with_the_reason() {
+    let wires = wires();
+    let shop = House::new("shop", &[]).start(&wires).await;
+    let names = ["check", "check ", "ch\u{200b}eck", "\u{feff}"];
+    let shared: Vec<Value> = names.iter().map(|name| json!({ "name": name, "type": "TOOL" })).collect();
+    let hello = json!({ "type": "peer_hello", "ensemble": "hand", "sharedCapabilities": shared });
+    let _hand = Hand::saying(&wires, "shop", hello).await;
+    shop.until_knows(&["hand.check"]).await;
+    let trouble = shop.network.peers()[0].trouble.clone().unwrap();
+    assert!(trouble.contains("it says it shares 4, of which 1 are known here"), "{trouble}");
+    assert!(trouble.contains("`check `: a name must not begin or end with a space"), "{trouble}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_peer_that_is_dialled_has_its_configured_name_whatever_it_calls_itself() {
     let wires = wires();
     let mut calls = wires.listen("pantry");

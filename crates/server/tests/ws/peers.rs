@@ -142,6 +142,20 @@ async fn a_peer_is_known_while_its_link_lasts_and_shown_what_it_needs() {
 }
 
 #[tokio::test]
+async fn a_peer_that_announces_the_name_of_this_server_is_told_why_it_is_no_peer() {
+    let here = start(sharing(says("x"))).await;
+    for announced in ["test", "Test", "te\u{200b}st "] {
+        let (mut peer, _) = here.greeted().await;
+        let shared = json!([{ "name": "wash", "description": "", "type": "TOOL", "tags": [] }]);
+        peer.say(json!({ "type": "peer_hello", "ensemble": announced, "sharedCapabilities": shared })).await;
+        let told = peer.first("error").await;
+        assert_eq!(told["code"], "CONFLICT", "{told}");
+        assert!(told["message"].as_str().unwrap().contains("is the name of this ensemble"), "{told}");
+        assert_eq!(here.get("/api/network").await.json()["peers"], json!([]));
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_is_told_to_stop_tells_its_peers_and_takes_nothing_more_from_them() {
     let gate = Arc::new(Notify::new());
     let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("done"));
