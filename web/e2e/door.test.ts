@@ -116,7 +116,7 @@ describe('the API', () => {
     const server = await Consort.start();
     const { page, context, complaints } = await open(browser);
     await page.goto(`${server.url}/reference`);
-    await page.getByRole('textbox', { name: 'Search requests' }).fill('how the server is');
+    await page.getByRole('textbox', { name: 'Search requests' }).fill('state of the server');
     await page.getByRole('button', { name: /GET\s+\/api\/status/ }).click();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('form', { name: 'Try /api/status' }).getByText('status: running').waitFor();

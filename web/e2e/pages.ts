@@ -238,7 +238,7 @@ tags = { team = "desk" }
       { name: 'cluster', path: '/cluster', ready: 'This server is not part of a cluster' },
       { name: 'tools', path: '/tools', ready: 'calculator' },
       { name: 'models', path: '/models', ready: 'swift' },
-      { name: 'api', path: '/reference', ready: 'Everything about a run' },
+      { name: 'api', path: '/reference', ready: 'List runs, the newest first' },
       { name: 'not-found', path: '/nowhere', ready: 'There is no page here' },
     ],
   };

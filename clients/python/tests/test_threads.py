@@ -1,4 +1,4 @@
-"""Conversations on the real server: each word once over kills and cuts, calls allowed and denied by callbacks."""
+"""Chats on the real server: each word once over kills and cuts, calls allowed and denied by callbacks."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ThreadsTest(unittest.TestCase):
         self.client = Client(self.server.url, KEY, patience=PATIENCE)
         self.addCleanup(self.client.close)
 
-    def test_a_conversation_goes_on(self) -> None:
+    def test_a_chat_goes_on(self) -> None:
         thread = self.client.threads.create("About bees")
         self.assertEqual(thread.say("[say Hello there]").answer(), "Hello there")
         self.assertEqual(thread.say("[say And again]").answer(), "And again")
@@ -159,7 +159,7 @@ class ThreadsTest(unittest.TestCase):
 class AsyncThreadsTest(unittest.IsolatedAsyncioTestCase):
     """With `async`: the same text, so only what differs."""
 
-    async def test_a_conversation_with_a_call(self) -> None:
+    async def test_a_chat_with_a_call(self) -> None:
         model = FakeModel()
         self.addCleanup(model.close)
         server = Served(with_fake_model(model))

@@ -1,4 +1,4 @@
-// Conversations: said, followed, stopped, and their calls allowed or denied.
+// Chats: said, followed, stopped, and their calls allowed or denied.
 
 import { attendant } from './attend.js';
 import { TurnFailed } from './errors.js';
@@ -62,7 +62,7 @@ export class Turn {
   }
 }
 
-/** A conversation on the server. */
+/** A chat on the server. */
 export class Thread {
   readonly id: string;
   readonly #transport: Transport;
@@ -150,7 +150,7 @@ export class Thread {
   }
 }
 
-/** The conversations of the caller. */
+/** The chats of the caller. */
 export class Threads {
   readonly #transport: Transport;
 
@@ -158,18 +158,18 @@ export class Threads {
     this.#transport = transport;
   }
 
-  /** Begins a conversation. */
+  /** Begins a chat. */
   async create(title?: string): Promise<Thread> {
     const body = title === undefined ? {} : { title };
     return new Thread(this.#transport, (await this.#transport.call('POST /api/threads', { body })).id);
   }
 
-  /** A conversation by its id; nothing is asked of the server yet. */
+  /** A chat by its id; nothing is asked of the server yet. */
   open(id: string): Thread {
     return new Thread(this.#transport, id);
   }
 
-  /** The conversations, or those with these words. */
+  /** The chats, or those with these words. */
   list(q?: string): Promise<Page> {
     return this.#transport.call('GET /api/threads', { query: { q } });
   }

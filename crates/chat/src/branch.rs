@@ -28,12 +28,12 @@ pub(super) struct Branch {
     sources: Vec<String>,
 }
 
-/// The place in another conversation at which one branches off.
+/// The place in another chat at which one branches off.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Branch")]
 pub(super) struct BranchView {
-    /// The other conversation, which may have been erased since.
+    /// The other chat, which may have been erased since.
     thread_id: String,
     /// The turn of it before which this one branches off.
     turn_id: String,

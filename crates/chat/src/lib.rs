@@ -1,4 +1,4 @@
-//! Conversations. A thread's turns are runs, one after the other; this module does not
+//! Chats. A thread's turns are runs, one after the other; this module does not
 //! decide anything within them, only their order. All its knowledge is read from the
 //! log, so that a restart changes nothing.
 
@@ -62,7 +62,7 @@ pub const MAX_CONCURRENT_TURNS: usize = 64;
 /// The number of turns that are searched for facts at the same time: few, because no client waits for it.
 pub const MAX_CONCURRENT_MININGS: usize = 4;
 
-/// The settings of all conversations.
+/// The settings of all chats.
 #[derive(Clone)]
 pub struct Settings {
     /// The limits and permissions of a turn.
@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-/// A handle to all conversations.
+/// A handle to all chats.
 #[derive(Clone)]
 pub struct Chats(Arc<Inner>, Owner);
 
@@ -135,7 +135,7 @@ pub enum MessageState {
     },
 }
 
-/// An error of a conversation.
+/// An error of a chat.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such thread, or it belongs to another owner.
@@ -174,7 +174,7 @@ impl From<log::Error> for Error {
 }
 
 impl Chats {
-    /// Creates the conversations over an engine.
+    /// Creates the chats over an engine.
     pub fn new(engine: Engine, settings: Settings) -> Chats {
         let live = Live::default();
         let owner = Arc::new(Tasks::default());
@@ -190,7 +190,7 @@ impl Chats {
         &self.0.engine
     }
 
-    /// Returns the settings of all conversations.
+    /// Returns the settings of all chats.
     pub fn settings(&self) -> &Settings {
         &self.0.settings
     }

@@ -61,7 +61,7 @@ pub struct Thread {
     /// Grants that were taken back and that its last turn still has.
     #[serde(default)]
     pub(super) withdrawn: Vec<String>,
-    /// The name that a client gave the conversation, by which it finds it again.
+    /// The name that a client gave the chat, by which it finds it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) conversation: Option<String>,
     /// Whether it is erased some time after it was used last.
@@ -126,7 +126,7 @@ struct MinedView {
     cost: MiningCost,
 }
 
-/// A conversation.
+/// A chat.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Thread")]
@@ -146,7 +146,7 @@ pub struct ThreadView {
     memory: ThreadMemory,
     /// The permission mode of its turns, where a message has none and it was changed.
     permission_mode: Option<Mode>,
-    /// The conversation that it branches off from, where it does.
+    /// The chat that it branches off from, where it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch_of: Option<BranchView>,
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! `[chat]`: the models, tools and limits of conversations.
+//! `[chat]`: the models, tools and limits of chats.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::tools::{PERMISSIONS, millis};
 use super::typed::Typed;
 use super::values::{Parsed, address, at_least, duration, duration_or_zero, flag, refused, text, word};
 
-/// Conversations.
+/// Chats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chat {
     /// The limits and permissions of a turn; a model is absent only when there is none.

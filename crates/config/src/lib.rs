@@ -84,7 +84,7 @@ pub struct Config {
     pub template: Option<Template>,
     /// The network.
     pub network: Network,
-    /// Conversations.
+    /// Chats.
     pub chat: Chat,
     /// The endpoints under `/v1`.
     pub openai: OpenAi,

@@ -7,7 +7,7 @@
 //! - `endpoint`: a route, its scope, the ownership of its things and its description in one
 //!   value; `routes`: one file of them per resource; `site`: their shared state
 //! - `sse`: frames as server-sent events a client can resume
-//! - `openai`: conversations and runs as models of OpenAI's API
+//! - `openai`: chats and runs as models of OpenAI's API
 //! - `offers`: what clients of other protocols are offered
 //! - `mcp`: that as tools of the Model Context Protocol
 //! - `a2a`: that as skills of an A2A agent, with runs and turns as its tasks
@@ -89,7 +89,7 @@ pub struct Server {
     /// The models, tools and roles that requests can choose from, besides the tools that
     /// the engine's toolbox gets from its sources and those that come with the store.
     pub catalog: Catalog,
-    /// Conversations.
+    /// Chats.
     pub chats: Chats,
     /// Classes of tools that may be called directly.
     pub direct: Vec<Permission>,
@@ -133,7 +133,7 @@ pub enum OpeningError {
     /// Runs cannot be resumed.
     #[error(transparent)]
     Runs(#[from] engine::Error),
-    /// Conversations.
+    /// Chats.
     #[error(transparent)]
     Chats(#[from] chats::Error),
 }

@@ -107,7 +107,7 @@ class AnswerEmptyFrame2(ChatEvent):
     """The model's reply was empty."""
 
     type: Literal['answer_empty']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -150,7 +150,7 @@ class AnswerTruncatedFrame2(ChatEvent):
     """The model's reply ended at its output limit."""
 
     type: Literal['answer_truncated']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -176,7 +176,7 @@ class Answered(TypedDict):
 class Approval(TypedDict):
     """A call of a chat that waits for a person."""
 
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -310,18 +310,18 @@ class BeltComposedFrame(Event):
 
 
 class Branch(TypedDict):
-    """The place in another conversation at which one branches off."""
+    """The place in another chat at which one branches off."""
 
-    # The other conversation, which may have been erased since.
+    # The other chat, which may have been erased since.
     threadId: str
     # The turn of it before which this one branches off.
     turnId: str
 
 
 class BranchRequest(TypedDict):
-    """The place in another conversation at which one branches off."""
+    """The place in another chat at which one branches off."""
 
-    # The other conversation.
+    # The other chat.
     thread_id: str
     # The turn of it before which the new one branches off.
     before: str
@@ -496,7 +496,7 @@ class ChunkFrame1(ChatEvent):
     content: str
     # Always true.
     done: Literal[True]
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -512,7 +512,7 @@ class ChunkFrame2(TypedDict):
     thread_id: str
     # The turn.
     turn_id: str
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -575,7 +575,7 @@ class CompletionChoice(TypedDict):
 
 
 class CompletionConversation(TypedDict):
-    """The conversation that an answer belongs to."""
+    """The chat that an answer belongs to."""
 
     # The id of its thread.
     id: str
@@ -1044,7 +1044,7 @@ class Frames(TypedDict):
     """A page of frames."""
 
     events: list[Frame]
-    # Of a conversation: the events that cannot be read, of turns that are damaged.
+    # Of a chat: the events that cannot be read, of turns that are damaged.
     damaged: NotRequired[list[Gap]]
 
 
@@ -1116,7 +1116,7 @@ class GrantWithdrawnFrame(ChatEvent):
 
 
 class Grants(TypedDict):
-    """The permissions that were given for the rest of a conversation."""
+    """The permissions that were given for the rest of a chat."""
 
     grants: list[Grant]
 
@@ -1381,7 +1381,7 @@ class ListedModel(TypedDict):
 
 
 class ListedTurn(TypedDict):
-    """A turn of a conversation, and what it has used."""
+    """A turn of a chat, and what it has used."""
 
     turnId: str
     threadId: str
@@ -1424,7 +1424,7 @@ class LlmCompletedFrame(ChatEvent):
     """A model has answered."""
 
     type: Literal['llm_completed']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -1531,7 +1531,7 @@ class LlmStartedFrame(ChatEvent):
     """A model is asked."""
 
     type: Literal['llm_started']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -1547,7 +1547,7 @@ class LlmVoidedFrame(ChatEvent):
     """A model did not answer; its text so far does not count."""
 
     type: Literal['llm_voided']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -1627,7 +1627,7 @@ class MemoryOperations(TypedDict):
 
 
 class Message(TypedDict):
-    """A row of a conversation."""
+    """A row of a chat."""
 
     # Its id.
     id: str
@@ -1712,7 +1712,7 @@ class MessageFrameExecutionTree(TypedDict):
 
 
 class MessageFrame(ChatEvent):
-    """A row of the conversation."""
+    """A row of the chat."""
 
     type: Literal['message']
     # Its id.
@@ -1739,7 +1739,7 @@ class MessageFrame(ChatEvent):
     execution_tree: MessageFrameExecutionTree
     # When it was stored.
     created_at: str
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -1748,7 +1748,7 @@ class MessageFrame(ChatEvent):
 
 
 class Messages(TypedDict):
-    """Everything that was said in a conversation."""
+    """Everything that was said in a chat."""
 
     messages: list[Message]
 
@@ -2151,7 +2151,7 @@ class PlanningUpdateFrame(ChatEvent):
     """A workflow is being drawn."""
 
     type: Literal['planning_update']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -3436,7 +3436,7 @@ class TaskUpdateFrame(ChatEvent):
     """A task of a workflow was planned, begun or ended."""
 
     type: Literal['task_update']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -3447,7 +3447,7 @@ class TaskUpdateFrame(ChatEvent):
 
 
 class Thread(TypedDict):
-    """A conversation."""
+    """A chat."""
 
     id: str
     title: str
@@ -3464,7 +3464,7 @@ class Thread(TypedDict):
     memory: ThreadMemory
     # The permission mode of its turns, where a message has none and it was changed.
     permissionMode: Literal['plan', 'default', 'auto'] | None
-    # The conversation that it branches off from, where it does.
+    # The chat that it branches off from, where it does.
     branchOf: NotRequired[Branch]
     # True where it cannot be read: then only the data of its row is shown.
     damaged: NotRequired[bool]
@@ -3475,7 +3475,7 @@ class Thread(TypedDict):
 
 
 class ThreadChange(TypedDict):
-    """Changes to a conversation."""
+    """Changes to a chat."""
 
     title: NotRequired[str | None]
     permission_mode: NotRequired[Literal['plan', 'default', 'auto'] | None]
@@ -3490,15 +3490,15 @@ class ThreadMemory(TypedDict):
 
 
 class ThreadRequest(TypedDict):
-    """A conversation that is to begin."""
+    """A chat that is to begin."""
 
     title: NotRequired[str | None]
-    # Begins it with what was said in another conversation, which stays as it is.
+    # Begins it with what was said in another chat, which stays as it is.
     branch_of: NotRequired[BranchRequest | None]
 
 
 class Threads(TypedDict):
-    """The conversations of a client."""
+    """The chats of a client."""
 
     total: int
     threads: list[Thread]
@@ -3553,7 +3553,7 @@ class ToolApprovalRequestFrame(ChatEvent):
     """A call waits for permission."""
 
     type: Literal['tool_approval_request']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -3601,7 +3601,7 @@ class ToolCallFrame(ChatEvent):
     """A call that the client is to make."""
 
     type: Literal['tool_call']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int
@@ -3619,7 +3619,7 @@ class ToolCallUpdateFrame(ChatEvent):
     """A tool call begins or has ended."""
 
     type: Literal['tool_call_update']
-    # The call that the subtask is; null for the conversation itself.
+    # The call that the subtask is; null for the turn itself.
     parent_id: str | None
     # The nesting depth of the subtask.
     depth: int

@@ -53,7 +53,7 @@ export interface Answered {
 
 /** A call of a chat that waits for a person. */
 export interface Approval {
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -137,17 +137,17 @@ export interface BegunSchedule {
   due: string;
 }
 
-/** The place in another conversation at which one branches off. */
+/** The place in another chat at which one branches off. */
 export interface Branch {
-  /** The other conversation, which may have been erased since. */
+  /** The other chat, which may have been erased since. */
   threadId: string;
   /** The turn of it before which this one branches off. */
   turnId: string;
 }
 
-/** The place in another conversation at which one branches off. */
+/** The place in another chat at which one branches off. */
 export interface BranchRequest {
-  /** The other conversation. */
+  /** The other chat. */
   thread_id: string;
   /** The turn of it before which the new one branches off. */
   before: string;
@@ -257,7 +257,7 @@ export interface CompletionChoice {
   logprobs: null;
 }
 
-/** The conversation that an answer belongs to. */
+/** The chat that an answer belongs to. */
 export interface CompletionConversation {
   /** The id of its thread. */
   id: string;
@@ -535,7 +535,7 @@ export type Frame =
 /** A page of frames. */
 export interface Frames {
   events: Frame[];
-  /** Of a conversation: the events that cannot be read, of turns that are damaged. */
+  /** Of a chat: the events that cannot be read, of turns that are damaged. */
   damaged?: Gap[];
 }
 
@@ -592,7 +592,7 @@ export interface Grant {
   grantedAt: string;
 }
 
-/** The permissions that were given for the rest of a conversation. */
+/** The permissions that were given for the rest of a chat. */
 export interface Grants {
   grants: Grant[];
 }
@@ -788,7 +788,7 @@ export interface ListedModel {
   owned_by: 'consort';
 }
 
-/** A turn of a conversation, and what it has used. */
+/** A turn of a chat, and what it has used. */
 export interface ListedTurn {
   turnId: string;
   threadId: string;
@@ -861,7 +861,7 @@ export interface MemoryOperations {
   entityLookups: number;
 }
 
-/** A row of a conversation. */
+/** A row of a chat. */
 export interface Message {
   /** Its id. */
   id: string;
@@ -891,7 +891,7 @@ export interface Message {
   created_at: string;
 }
 
-/** Everything that was said in a conversation. */
+/** Everything that was said in a chat. */
 export interface Messages {
   messages: Message[];
 }
@@ -1934,7 +1934,7 @@ export interface TaskTraceMetadata {
   chores: TraceCall[];
 }
 
-/** A conversation. */
+/** A chat. */
 export interface Thread {
   id: string;
   title: string;
@@ -1951,7 +1951,7 @@ export interface Thread {
   memory: ThreadMemory;
   /** The permission mode of its turns, where a message has none and it was changed. */
   permissionMode: 'plan' | 'default' | 'auto' | null;
-  /** The conversation that it branches off from, where it does. */
+  /** The chat that it branches off from, where it does. */
   branchOf?: Branch;
   /** True where it cannot be read: then only the data of its row is shown. */
   damaged?: boolean;
@@ -1961,7 +1961,7 @@ export interface Thread {
   warnings?: string[];
 }
 
-/** Changes to a conversation. */
+/** Changes to a chat. */
 export type ThreadChange = {
   title?: string | null;
   permission_mode?: 'plan' | 'default' | 'auto' | null;
@@ -1974,14 +1974,14 @@ export interface ThreadMemory {
   last: Mined | null;
 }
 
-/** A conversation that is to begin. */
+/** A chat that is to begin. */
 export interface ThreadRequest {
   title?: string | null;
-  /** Begins it with what was said in another conversation, which stays as it is. */
+  /** Begins it with what was said in another chat, which stays as it is. */
   branch_of?: BranchRequest | null;
 }
 
-/** The conversations of a client. */
+/** The chats of a client. */
 export interface Threads {
   total: number;
   threads: Thread[];
@@ -2353,7 +2353,7 @@ export interface Requests {
     body: RunRequest;
     answer: RunDetail | Rehearsal | Accepted;
   };
-  /** Everything about a run */
+  /** Read a run */
   'GET /api/runs/{id}': {
     answer: RunDetail;
   };
@@ -2366,49 +2366,49 @@ export interface Requests {
     body: CancelRequest;
     answer: Steered;
   };
-  /** Begin nothing new until it is resumed */
+  /** Pause a run */
   'POST /api/runs/{id}/pause': {
     answer: Steered;
   };
-  /** Go on */
+  /** Resume a run */
   'POST /api/runs/{id}/resume': {
     answer: Steered;
   };
-  /** Ask another model from now on */
+  /** Switch the model of a run */
   'POST /api/runs/{id}/model': {
     body: ModelRequest;
     answer: Switched;
   };
-  /** Wait no longer for a model */
+  /** Give up the model calls under way */
   'POST /api/runs/{id}/give-up': {
     body: GiveUpRequest;
     answer: GivenUp;
   };
-  /** Say something to the agents of a run */
+  /** Tell the agents of a run something */
   'POST /api/runs/{id}/inject': {
     body: InjectRequest;
     answer: Injected;
   };
-  /** Let a run use more */
+  /** Raise the budget of a run */
   'POST /api/runs/{id}/budget': {
     body: BudgetRequest;
     answer: Raised;
   };
-  /** Run what did not complete again */
+  /** Retry a run */
   'POST /api/runs/{id}/retry': {
     body: Edits;
     answer: RunDetail | Accepted;
   };
-  /** A new run that begins with the record of another */
+  /** Fork a run */
   'POST /api/runs/{id}/fork': {
     body: Edits;
     answer: RunDetail | Accepted;
   };
-  /** A run's frames, as they come or page by page */
+  /** Read a run's events, as a stream or by page */
   'GET /api/runs/{id}/events': {
     answer: Frames;
   };
-  /** What waits for a person */
+  /** List the reviews that wait for a decision */
   'GET /api/reviews': {
     answer: Reviews;
   };
@@ -2417,71 +2417,71 @@ export interface Requests {
     body: DecisionRequest;
     answer: Decided;
   };
-  /** Calls of chats that wait for a person */
+  /** List the tool calls that wait for permission */
   'GET /api/approvals': {
     answer: Approvals;
   };
-  /** Allow a call, or not */
+  /** Allow or deny a tool call */
   'POST /api/approvals/{id}': {
     body: ApprovalRequest;
     answer: Answered;
   };
-  /** Conversations, the newest first */
+  /** List chats, the newest first */
   'GET /api/threads': {
     answer: Threads;
   };
-  /** Begin a conversation */
+  /** Begin a chat */
   'POST /api/threads': {
     body: ThreadRequest;
     answer: Thread;
   };
-  /** A conversation */
+  /** Read a chat */
   'GET /api/threads/{id}': {
     answer: Thread;
   };
-  /** Rename a conversation, or change what its turn may do unasked */
+  /** Rename a chat, or change its permission mode */
   'PATCH /api/threads/{id}': {
     body: ThreadChange;
     answer: Thread;
   };
-  /** Erase a conversation */
+  /** Erase a chat */
   'DELETE /api/threads/{id}': {
     answer: unknown;
   };
-  /** What was said */
+  /** List the messages of a chat */
   'GET /api/threads/{id}/messages': {
     answer: Messages;
   };
-  /** Say something */
+  /** Send a message */
   'POST /api/threads/{id}/messages': {
     body: Say;
     answer: Said;
   };
-  /** A conversation's frames, as they come or page by page */
+  /** Read a chat's events, as a stream or by page */
   'GET /api/threads/{id}/events': {
     answer: Frames;
   };
-  /** Go on with the last answer, which was cut */
+  /** Continue an answer that was cut */
   'POST /api/threads/{id}/continue': {
     answer: Said;
   };
-  /** Stop the turn that runs */
+  /** Stop the turn under way */
   'POST /api/threads/{id}/stop': {
     answer: Stopped;
   };
-  /** A conversation as Markdown */
+  /** Export a chat as Markdown */
   'GET /api/threads/{id}/export': {
     answer: unknown;
   };
-  /** What was allowed for the rest of a conversation */
+  /** List the permissions given for a chat */
   'GET /api/threads/{id}/grants': {
     answer: Grants;
   };
-  /** Take back what was allowed for the rest of a conversation */
+  /** Revoke a permission given for a chat */
   'DELETE /api/threads/{id}/grants/{grant}': {
     answer: unknown;
   };
-  /** What conversations have used, turn by turn */
+  /** List turns and their usage */
   'GET /api/turns': {
     answer: Turns;
   };
@@ -2490,7 +2490,7 @@ export interface Requests {
     body: string;
     answer: Attachment;
   };
-  /** The bytes of an attachment */
+  /** Download an attachment */
   'GET /api/attachments/{id}': {
     answer: string;
   };
@@ -2498,16 +2498,16 @@ export interface Requests {
   'DELETE /api/attachments/{id}': {
     answer: unknown;
   };
-  /** What can be asked, as OpenAI lists models */
+  /** List the models of OpenAI's API */
   'GET /v1/models': {
     answer: ModelList;
   };
-  /** Ask as OpenAI's chat completions do */
+  /** Create a chat completion, as OpenAI does */
   'POST /v1/chat/completions': {
     body: CompletionRequest;
     answer: ChatCompletion;
   };
-  /** Ask as OpenAI's responses do */
+  /** Create a response, as OpenAI does */
   'POST /v1/responses': {
     body: ResponseRequest;
     answer: Response;
@@ -2578,16 +2578,16 @@ export interface Requests {
   'GET /a2a/v1/extendedAgentCard': {
     answer: Record<string, unknown>;
   };
-  /** Collections of documents */
+  /** List collections */
   'GET /api/collections': {
     answer: Collections;
   };
-  /** Make a collection */
+  /** Create a collection */
   'POST /api/collections': {
     body: CollectionRequest;
     answer: Collection;
   };
-  /** A collection */
+  /** Read a collection */
   'GET /api/collections/{name}': {
     answer: Collection;
   };
@@ -2595,11 +2595,11 @@ export interface Requests {
   'DELETE /api/collections/{name}': {
     answer: unknown;
   };
-  /** Find passages */
+  /** Search the passages of a collection */
   'GET /api/collections/{name}/search': {
     answer: Hits;
   };
-  /** Documents of a collection */
+  /** List the documents of a collection */
   'GET /api/collections/{name}/documents': {
     answer: Documents;
   };
@@ -2608,11 +2608,11 @@ export interface Requests {
     body: DocumentRequest;
     answer: AddedDocument;
   };
-  /** A document with its text */
+  /** Read a document with its text */
   'GET /api/collections/{name}/documents/{id}': {
     answer: Document;
   };
-  /** Put a document in the place of another */
+  /** Replace a document */
   'PUT /api/collections/{name}/documents/{id}': {
     body: DocumentRequest;
     answer: AddedDocument;
@@ -2626,19 +2626,19 @@ export interface Requests {
     body: InvokeRequest;
     answer: Invoked;
   };
-  /** What a request can choose from */
+  /** List the models, tools and limits there are */
   'GET /api/capabilities': {
     answer: Capabilities;
   };
-  /** The other ensembles, and what they share */
+  /** List the other ensembles, and what they share */
   'GET /api/network': {
     answer: Network;
   };
-  /** What is remembered about the caller */
+  /** List the facts about the caller */
   'GET /api/facts': {
     answer: Facts;
   };
-  /** Erase everything that is remembered about the caller */
+  /** Erase all facts about the caller */
   'DELETE /api/facts': {
     answer: Forgotten;
   };
@@ -2646,51 +2646,51 @@ export interface Requests {
   'DELETE /api/facts/{id}': {
     answer: unknown;
   };
-  /** Who the caller is, and what its key allows */
+  /** Read the caller's name and scopes */
   'GET /api/me': {
     answer: Me;
   };
-  /** What runs remember for later ones */
+  /** List the memories of runs */
   'GET /api/memory': {
     answer: Scopes;
   };
-  /** What is remembered under a name */
+  /** List the entries of a memory */
   'GET /api/memory/{scope}': {
     answer: Remembered;
   };
-  /** Forget everything under a name */
+  /** Erase a memory */
   'DELETE /api/memory/{scope}': {
     answer: unknown;
   };
-  /** Forget one entry */
+  /** Erase one entry of a memory */
   'DELETE /api/memory/{scope}/{key}': {
     answer: unknown;
   };
-  /** A run as it is exported for reading */
+  /** Export the trace of a run */
   'GET /api/runs/{id}/trace': {
     answer: Trace;
   };
-  /** The files ended runs left */
+  /** List the trace files of ended runs */
   'GET /api/files': {
     answer: Files;
   };
-  /** A trace file */
+  /** Download a trace file */
   'GET /api/file': {
     answer: unknown;
   };
-  /** The files agents work on */
+  /** List the files of the workspace */
   'GET /api/workspace/files': {
     answer: WorkspaceItem[];
   };
-  /** A file agents work on */
+  /** Download a file of the workspace */
   'GET /api/workspace/file': {
     answer: unknown;
   };
-  /** Find runs, threads, workflows and documents */
+  /** Search runs, chats, workflows and documents */
   'GET /api/search': {
     answer: SearchResults;
   };
-  /** How the server is */
+  /** Read the state of the server */
   'GET /api/status': {
     answer: Status;
   };
@@ -2710,15 +2710,15 @@ export interface Requests {
   'POST /api/lifecycle/drain': {
     answer: Drained;
   };
-  /** Remove every byte of what was deleted from the disk */
+  /** Remove deleted data from the disk */
   'POST /api/admin/compact': {
     answer: Compacted;
   };
-  /** The nodes that share this server's store */
+  /** List the nodes of the cluster */
   'GET /api/cluster': {
     answer: Nodes;
   };
-  /** What there is and what has happened, for Prometheus */
+  /** Read metrics, for Prometheus */
   'GET /metrics': {
     answer: unknown;
   };
@@ -2726,11 +2726,11 @@ export interface Requests {
   'GET /openapi.json': {
     answer: Record<string, unknown>;
   };
-  /** Every frame of sockets and streams */
+  /** Read the schema of every frame */
   'GET /schemas/frames.json': {
     answer: Record<string, unknown>;
   };
-  /** Everything that happens and can be asked, over one socket */
+  /** Open a WebSocket for all events and requests */
   'GET /ws': {
     answer: unknown;
   };
@@ -2738,7 +2738,7 @@ export interface Requests {
   'GET /cluster/link': {
     answer: unknown;
   };
-  /** Saved workflows */
+  /** List saved workflows */
   'GET /api/workflows': {
     answer: Workflows;
   };
@@ -2747,11 +2747,11 @@ export interface Requests {
     body: WorkflowDocument;
     answer: Workflow;
   };
-  /** The newest version */
+  /** Read the newest version of a workflow */
   'GET /api/workflows/{id}': {
     answer: Workflow;
   };
-  /** Save a new version */
+  /** Save a new version of a workflow */
   'PUT /api/workflows/{id}': {
     body: WorkflowDocument;
     answer: Workflow;
@@ -2760,11 +2760,11 @@ export interface Requests {
   'DELETE /api/workflows/{id}': {
     answer: unknown;
   };
-  /** Who saved what and when */
+  /** List the versions of a workflow */
   'GET /api/workflows/{id}/history': {
     answer: Versions;
   };
-  /** One version */
+  /** Read one version of a workflow */
   'GET /api/workflows/{id}/versions/{version}': {
     answer: Workflow;
   };
@@ -2773,16 +2773,16 @@ export interface Requests {
     body: WorkflowRun;
     answer: RunDetail | Rehearsal | Accepted;
   };
-  /** Schedules */
+  /** List schedules */
   'GET /api/schedules': {
     answer: Schedules;
   };
-  /** Make a schedule */
+  /** Create a schedule */
   'POST /api/schedules': {
     body: ScheduleRequest;
     answer: Schedule;
   };
-  /** A schedule */
+  /** Read a schedule */
   'GET /api/schedules/{name}': {
     answer: Schedule;
   };
@@ -2795,31 +2795,31 @@ export interface Requests {
   'DELETE /api/schedules/{name}': {
     answer: unknown;
   };
-  /** Begin nothing until it is resumed */
+  /** Pause a schedule */
   'POST /api/schedules/{name}/pause': {
     answer: Schedule;
   };
-  /** Go on with a paused schedule */
+  /** Resume a schedule */
   'POST /api/schedules/{name}/resume': {
     answer: Schedule;
   };
-  /** Begin a run at once */
+  /** Start a run of a schedule now */
   'POST /api/schedules/{name}/trigger': {
     answer: Triggered;
   };
-  /** The programs that are told of runs */
+  /** List webhooks */
   'GET /api/webhooks': {
     answer: Webhooks;
   };
-  /** What a webhook was told */
+  /** List the deliveries of a webhook */
   'GET /api/webhooks/{name}/deliveries': {
     answer: Deliveries;
   };
-  /** Send a message again, with the same id and body */
+  /** Send a delivery again, with the same id and body */
   'POST /api/deliveries/{id}/redeliver': {
     answer: Delivery;
   };
-  /** Begin a run by a configured hook */
+  /** Start a run through a configured hook */
   'POST /hooks/{name}': {
     body: unknown;
     answer: HookAnswer | HookBegun;

@@ -521,7 +521,7 @@ export type ServerAnswerTruncated =
   }
   | ChatEvent & {
     type: 'answer_truncated';
-    /** The call that the subtask is; null for the conversation itself. */
+    /** The call that the subtask is; null for the turn itself. */
     parent_id: string | null;
     /** The nesting depth of the subtask. */
     depth: number;
@@ -557,7 +557,7 @@ export type ServerAnswerEmpty =
   }
   | ChatEvent & {
     type: 'answer_empty';
-    /** The call that the subtask is; null for the conversation itself. */
+    /** The call that the subtask is; null for the turn itself. */
     parent_id: string | null;
     /** The nesting depth of the subtask. */
     depth: number;
@@ -1240,7 +1240,7 @@ export type ServerTurnStarted = ChatEvent & {
 /** A model is asked. */
 export type ServerLlmStarted = ChatEvent & {
   type: 'llm_started';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1255,7 +1255,7 @@ export type ServerLlmStarted = ChatEvent & {
 /** A model has answered. */
 export type ServerLlmCompleted = ChatEvent & {
   type: 'llm_completed';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1268,7 +1268,7 @@ export type ServerLlmCompleted = ChatEvent & {
 /** A model did not answer; its text so far does not count. */
 export type ServerLlmVoided = ChatEvent & {
   type: 'llm_voided';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1280,7 +1280,7 @@ export type ServerLlmVoided = ChatEvent & {
   then: 'retry' | 'fallback' | 'shorten' | 'give_up';
 };
 
-/** A row of the conversation. */
+/** A row of the chat. */
 export type ServerMessage = ChatEvent & {
   type: 'message';
   /** Its id. */
@@ -1349,7 +1349,7 @@ export type ServerMessage = ChatEvent & {
     | null;
   /** When it was stored. */
   created_at: string;
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1360,7 +1360,7 @@ export type ServerMessage = ChatEvent & {
 /** A tool call begins or has ended. */
 export type ServerToolCallUpdate = ChatEvent & ({
   type: 'tool_call_update';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1397,7 +1397,7 @@ export type ServerToolCallUpdate = ChatEvent & ({
 /** A call that the client is to make. */
 export type ServerToolCall = ChatEvent & {
   type: 'tool_call';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1414,7 +1414,7 @@ export type ServerToolCall = ChatEvent & {
 /** A call waits for permission. */
 export type ServerToolApprovalRequest = ChatEvent & {
   type: 'tool_approval_request';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1478,7 +1478,7 @@ export type ServerPermissionModeChanged = ChatEvent & {
 /** A workflow is being drawn. */
 export type ServerPlanningUpdate = ChatEvent & {
   type: 'planning_update';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1493,7 +1493,7 @@ export type ServerPlanningUpdate = ChatEvent & {
 /** A task of a workflow was planned, begun or ended. */
 export type ServerTaskUpdate = ChatEvent & {
   type: 'task_update';
-  /** The call that the subtask is; null for the conversation itself. */
+  /** The call that the subtask is; null for the turn itself. */
   parent_id: string | null;
   /** The nesting depth of the subtask. */
   depth: number;
@@ -1588,7 +1588,7 @@ export type ServerChunk =
     content: string;
     /** Always true. */
     done: true;
-    /** The call that the subtask is; null for the conversation itself. */
+    /** The call that the subtask is; null for the turn itself. */
     parent_id: string | null;
     /** The nesting depth of the subtask. */
     depth: number;
@@ -1601,7 +1601,7 @@ export type ServerChunk =
     thread_id: string;
     /** The turn. */
     turn_id: string;
-    /** The call that the subtask is; null for the conversation itself. */
+    /** The call that the subtask is; null for the turn itself. */
     parent_id: string | null;
     /** The nesting depth of the subtask. */
     depth: number;
@@ -1720,7 +1720,7 @@ export type ServerToolProgress = {
     thread_id: string;
     /** The turn. */
     turn_id: string;
-    /** The call that the subtask is; null for the conversation itself. */
+    /** The call that the subtask is; null for the turn itself. */
     parent_id: string | null;
     /** The nesting depth of the subtask. */
     depth: number;

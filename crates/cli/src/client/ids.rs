@@ -24,7 +24,7 @@ const UNIQUE: usize = 32;
 pub(crate) enum Kind {
     /// A run.
     Run,
-    /// A conversation.
+    /// A chat.
     Thread,
     /// A saved workflow.
     Workflow,

@@ -1,5 +1,5 @@
-//! `consort chat`: a conversation, in this process (`local`) or on a server.
-//! Where a server uses the same data folder, the conversation is there. With a message,
+//! `consort chat`: a chat, in this process (`local`) or on a server.
+//! Where a server uses the same data folder, the chat is there. With a message,
 //! or something piped in, it is one turn.
 
 mod local;
@@ -111,7 +111,7 @@ fn mode(word: &str) -> Result<Mode, String> {
     Mode::parse(word).ok_or_else(|| "it must be plan, default or auto".to_owned())
 }
 
-/// The host of a conversation, before anything is started.
+/// The host of a chat, before anything is started.
 enum Host {
     /// The server that was named.
     Server(Client),

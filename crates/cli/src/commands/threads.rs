@@ -1,4 +1,4 @@
-//! `consort threads`: the conversations of a server.
+//! `consort threads`: the chats of a server.
 
 use clap::Subcommand;
 use consort_config::Env;
@@ -93,7 +93,7 @@ fn listed(answer: Record<'_>, page: &Page) -> Printed {
     }
     match answer.list("threads").next() {
         Some(_) => Printed::out(table.text(page.room)),
-        None => Printed { err: "no threads\n".to_owned(), ..Printed::out("") },
+        None => Printed { err: "no chats\n".to_owned(), ..Printed::out("") },
     }
 }
 

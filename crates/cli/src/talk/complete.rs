@@ -1,5 +1,5 @@
 //! Tab at the prompt: finds the word before the cursor that can be completed, and what
-//! it may become. The candidates themselves come from the conversation, except for files.
+//! it may become. The candidates themselves come from the chat, except for files.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ pub(super) enum Kind {
     Command,
     /// A model.
     Model,
-    /// A conversation.
+    /// A chat.
     Thread,
-    /// A permission that was granted for this conversation.
+    /// A permission that was granted for this chat.
     Grant,
     /// A mode of permission.
     Mode,

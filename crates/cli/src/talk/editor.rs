@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_earlier_conversations_are_looked_through_and_searched() {
+    fn messages_of_earlier_chats_are_looked_through_and_searched() {
         let history = ["eat honey", "drink tea", "honey cake"].map(str::to_owned).to_vec();
         let mut editor = Editor::after_messages(history);
         let mut press = |keys: &[Key]| typed(&mut editor, keys);

@@ -1,4 +1,4 @@
-//! The messages of earlier conversations: a file that only its owner may read, one
+//! The messages of earlier chats: a file that only its owner may read, one
 //! message in each line as a JSON string. What is wrong in it is passed over.
 
 use std::fs::{File, OpenOptions, Permissions};
@@ -54,7 +54,7 @@ impl History {
         }
         file.parent().map_or(Ok(()), private::create_folder)?;
         let mut open = OpenOptions::new().append(true).create(true).mode(private::FILE).open(file)?;
-        // In one piece, as other conversations write to the same file.
+        // In one piece, as other chats write to the same file.
         open.write_all(line(message).as_bytes())
     }
 }

@@ -1,4 +1,4 @@
-//! A conversation in a terminal, in this process or on a server (`place`). `turn`
+//! A chat in a terminal, in this process or on a server (`place`). `turn`
 //! watches one turn, whose frames `story` folds and `screen` shows, with `calls`
 //! and `tally`; `keyboard`, `editor`, `complete`, `tab`, `history`, `prompt`
 //! and `slash` handle the user's input.
@@ -47,12 +47,12 @@ const PROMPT: &str = "› ";
 /// The hint after Ctrl-C at the prompt.
 const STAYS: &str = "Ctrl-C again leaves, as Ctrl-D on an empty line does; Esc clears what was typed";
 
-/// The text for a conversation without grants.
+/// The text for a chat without grants.
 const NO_GRANTS: &str = "nothing was allowed in this chat";
 
 const UNSTORED: &str = "the turn stopped, because it could not be stored";
 
-/// The settings of a conversation before it begins.
+/// The settings of a chat before it begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Topic {
     /// The thread to continue.
@@ -61,7 +61,7 @@ pub(crate) struct Topic {
     pub(crate) model: Option<String>,
     /// The mode of permission; as configured when absent.
     pub(crate) mode: Option<Mode>,
-    /// The messages of earlier conversations.
+    /// The messages of earlier chats.
     pub(crate) history: History,
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Typist {
     Nobody,
 }
 
-/// A conversation.
+/// A chat.
 pub(crate) struct Talk<'a> {
     place: ChatHost,
     screen: Screen<'a>,
@@ -102,7 +102,7 @@ enum Pressed {
 }
 
 impl<'a> Talk<'a> {
-    /// Begins a conversation; the thread to continue must exist.
+    /// Begins a chat; the thread to continue must exist.
     pub(crate) async fn begin(
         place: ChatHost,
         mut topic: Topic,

@@ -1,4 +1,4 @@
-//! The host of a conversation: this process, or a server. Both take the same messages
+//! The host of a chat: this process, or a server. Both take the same messages
 //! and respond with the same frames.
 
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use crate::client::ids::{Kind, whole};
 use crate::client::{Call, Client, Failure};
 use crate::exit::Exit;
 
-/// The owner of these conversations; a server without keys gives its only user the
+/// The owner of these chats; a server without keys gives its only user the
 /// same name.
 const LOCAL: &str = "local";
 
-/// The host of a conversation.
+/// The host of a chat.
 pub(crate) enum ChatHost {
     /// This process.
     Here(Chats, Engine),

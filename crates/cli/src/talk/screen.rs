@@ -1,4 +1,4 @@
-//! Shows a conversation: the answer on the standard output, styled and as it comes on
+//! Shows a chat: the answer on the standard output, styled and as it comes on
 //! a terminal, complete otherwise; everything else on the standard error. Lines that
 //! still change are drawn below and redrawn.
 
@@ -31,7 +31,7 @@ enum Answer {
     Whole,
 }
 
-/// A conversation being shown.
+/// A chat being shown.
 pub(super) struct Screen<'a> {
     output: Output<'a>,
     look: Look,
@@ -66,7 +66,7 @@ impl<'a> Screen<'a> {
         Screen { output, look, answer, unfinished, painter, began, typed, pastes }
     }
 
-    /// Returns the time since the conversation began.
+    /// Returns the time since the chat began.
     pub(super) fn now(&self) -> Duration {
         self.began.elapsed()
     }

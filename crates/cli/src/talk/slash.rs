@@ -32,22 +32,22 @@ pub(super) enum Wish {
     Continue,
     /// Execute this command.
     Do(Command),
-    /// Leave the conversation.
+    /// Leave the chat.
     Exit,
     /// The line is invalid, for this reason.
     Wrong(String),
 }
 
-/// A command about the conversation itself.
+/// A command about the chat itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     /// List the commands.
     Help,
-    /// Begin a new conversation.
+    /// Begin a new chat.
     New,
-    /// List the conversations.
+    /// List the chats.
     Threads,
-    /// Continue this conversation.
+    /// Continue this chat.
     Thread(String),
     /// List the models.
     Models,
@@ -55,7 +55,7 @@ pub(super) enum Command {
     Model(String),
     /// List the tools.
     Tools,
-    /// List what was allowed for this conversation.
+    /// List what was allowed for this chat.
     Grants,
     /// Take back this grant.
     Revoke(String),
@@ -71,7 +71,7 @@ pub(super) enum Command {
     Cost,
 }
 
-/// Whether messages are remembered for other conversations.
+/// Whether messages are remembered for other chats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Memory {
     /// They are remembered.

@@ -1,5 +1,5 @@
-//! Tab at the prompt of a conversation: the word is completed with what the
-//! conversation has, or the candidates are listed.
+//! Tab at the prompt of a chat: the word is completed with what the
+//! chat has, or the candidates are listed.
 
 use std::time::Duration;
 

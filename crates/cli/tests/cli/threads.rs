@@ -7,7 +7,7 @@ const DEMO: &str = "[models.demo]\nprovider = 'demo'\nmodel = 'm'\n";
 #[test]
 fn conversations_are_listed_read_and_erased() {
     let server = Served::start(Some(DEMO));
-    assert_eq!(server.consort(&["threads", "list"]), (Some(0), String::new(), "no threads\n".to_owned()));
+    assert_eq!(server.consort(&["threads", "list"]), (Some(0), String::new(), "no chats\n".to_owned()));
     let (status, _, words) = server.consort(&["chat", "what is 42 * 17?"]);
     assert_eq!(status, Some(0), "{words}");
     assert_eq!(server.consort(&["chat", "--thread", "latest", "and 6 * 7?"]).0, Some(0));
@@ -18,7 +18,7 @@ fn conversations_are_listed_read_and_erased() {
     let table = server.said(&["threads", "list"]);
     assert!(table.starts_with("THREAD ") && table.contains(&format!("\n{id}  ")), "{table}");
     assert!(server.said(&["threads", "list", "--search", "42"]).contains(id));
-    assert_eq!(server.consort(&["threads", "list", "--search", "zebra"]).2, "no threads\n");
+    assert_eq!(server.consort(&["threads", "list", "--search", "zebra"]).2, "no chats\n");
 
     let shown = server.said(&["threads", "show", "latest"]);
     assert!(shown.starts_with(&format!("thread  {id}\n")), "{shown}");

@@ -56,7 +56,7 @@ impl JsonSchema for ChatContext {
     }
 }
 
-/// A row of a conversation.
+/// A row of a chat.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Message")]
 pub struct MessageView {

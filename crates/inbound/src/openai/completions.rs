@@ -57,7 +57,7 @@ enum FinishReason {
     Length,
 }
 
-/// The conversation that an answer belongs to.
+/// The chat that an answer belongs to.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "CompletionConversation")]
 struct Conversation {

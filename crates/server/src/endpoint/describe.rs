@@ -133,17 +133,17 @@ impl Tag {
     pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
             Tag::Runs => ("runs", "Start runs, watch and steer them."),
-            Tag::Reviews => ("reviews", "What waits for a person."),
-            Tag::Threads => ("threads", "Conversations."),
+            Tag::Reviews => ("reviews", "Decisions that runs and chats wait for."),
+            Tag::Threads => ("threads", "Chats."),
             Tag::OpenAi => ("openai", "The same as models of OpenAI's API, for its clients."),
             Tag::A2a => ("a2a", "The same as an agent of the A2A protocol, for other agents."),
             Tag::Collections => ("collections", "Documents to be searched."),
             Tag::Workflows => ("workflows", "Task graphs that are saved."),
             Tag::Schedules => ("schedules", "Runs that begin when they are due."),
             Tag::Webhooks => ("webhooks", "Other programs that are told of runs."),
-            Tag::Tools => ("tools", "What there is to choose from."),
+            Tag::Tools => ("tools", "Models and tools."),
             Tag::Network => ("network", "Other ensembles."),
-            Tag::Memory => ("memory", "What runs remember."),
+            Tag::Memory => ("memory", "Texts that runs remember."),
             Tag::Files => ("files", "Traces and the workspace."),
             Tag::Server => ("server", "Health, metrics, this description, the socket."),
         }

@@ -57,11 +57,11 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
             .fails(&[Code::ModelCannotSee, Code::UnsupportedMediaType, Code::PayloadTooLarge, Code::LimitReached])
     };
     let completions = post("/v1/chat/completions", completion)
-        .named(Tag::OpenAi, "createChatCompletion", "Ask as OpenAI's chat completions do")
+        .named(Tag::OpenAi, "createChatCompletion", "Create a chat completion, as OpenAI does")
         .body::<CompletionRequest>()
         .answers::<ChatCompletion>(StatusCode::OK, "The answer.");
     let responses = post("/v1/responses", response)
-        .named(Tag::OpenAi, "createResponse", "Ask as OpenAI's responses do")
+        .named(Tag::OpenAi, "createResponse", "Create a response, as OpenAI does")
         .body::<ResponseRequest>()
         .answers::<Shape>(StatusCode::OK, "The answer.")
         .fails(&[Code::PreviousResponseNotFound]);

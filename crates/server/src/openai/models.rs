@@ -17,7 +17,7 @@ use consort_inbound::problem::Problem;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/v1/models", list)
-            .named(Tag::OpenAi, "listModels", "What can be asked, as OpenAI lists models")
+            .named(Tag::OpenAi, "listModels", "List the models of OpenAI's API")
             .needs(Scope::Run, Whose::Shared)
             .answers::<ModelList>(StatusCode::OK, "The chat agent, the ensemble and the saved workflows."),
     ]

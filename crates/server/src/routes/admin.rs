@@ -16,7 +16,7 @@ use consort_inbound::problem::{Code, Problem};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/api/admin/compact", compact)
-            .named(Tag::Server, "compact", "Remove every byte of what was deleted from the disk")
+            .named(Tag::Server, "compact", "Remove deleted data from the disk")
             .needs(Scope::Admin, Whose::Shared)
             .answers::<Compacted>(StatusCode::OK, "They are gone.")
             .fails(&[Code::StorageUnavailable]),

@@ -25,8 +25,8 @@ use consort_inbound::response_mode::ResponseMode;
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
-        again_as(post("/api/runs/{id}/retry", retry), "retryRun", "Run what did not complete again"),
-        again_as(post("/api/runs/{id}/fork", fork), "forkRun", "A new run that begins with the record of another"),
+        again_as(post("/api/runs/{id}/retry", retry), "retryRun", "Retry a run"),
+        again_as(post("/api/runs/{id}/fork", fork), "forkRun", "Fork a run"),
     ]
 }
 

@@ -22,11 +22,11 @@ use consort_inbound::problem::{Code, Problem};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/approvals", list)
-            .named(Tag::Threads, "listApprovals", "Calls of chats that wait for a person")
+            .named(Tag::Threads, "listApprovals", "List the tool calls that wait for permission")
             .needs(Scope::Read, Whose::Key)
             .answers::<Approvals>(StatusCode::OK, "The open ones."),
         post("/api/approvals/{id}", answer)
-            .named(Tag::Threads, "answerApproval", "Allow a call, or not")
+            .named(Tag::Threads, "answerApproval", "Allow or deny a tool call")
             .needs(Scope::Review, Whose::Key)
             .body::<ApprovalRequest>()
             .answers::<Answered>(StatusCode::OK, "The answer holds.")

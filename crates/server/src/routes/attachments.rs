@@ -34,7 +34,7 @@ const FILES: &[&str] = &[
 
 pub(super) fn endpoints() -> Vec<Endpoint> {
     let content = get("/api/attachments/{id}", one)
-        .named(Tag::Files, "getAttachment", "The bytes of an attachment")
+        .named(Tag::Files, "getAttachment", "Download an attachment")
         .needs(Scope::Read, Whose::Runs)
         .fails(&[Code::AttachmentNotFound]);
     let content = FILES.iter().fold(content, |endpoint, kind| endpoint.answers_text(kind, "The file, as it was sent."));

@@ -27,7 +27,7 @@ const USD_MAX: f64 = 1e6;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/api/runs/{id}/budget", raise)
-            .named(Tag::Runs, "raiseBudget", "Let a run use more")
+            .named(Tag::Runs, "raiseBudget", "Raise the budget of a run")
             .about("Each limit must be more than the one there is. A run that has passed one has ended: a retry has a budget of its own.")
             .needs(Scope::Admin, Whose::Runs)
             .body::<BudgetRequest>()

@@ -23,7 +23,7 @@ use crate::endpoint::{Endpoint, Tag, Whose, get};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/capabilities", capabilities)
-            .named(Tag::Tools, "capabilities", "What a request can choose from")
+            .named(Tag::Tools, "capabilities", "List the models, tools and limits there are")
             .needs(Scope::Read, Whose::Shared)
             .answers::<Capabilities>(StatusCode::OK, "Tools, models, tasks and what is shared."),
     ]

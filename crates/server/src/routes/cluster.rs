@@ -18,7 +18,7 @@ use consort_inbound::problem::{Code, Problem};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/cluster", nodes)
-            .named(Tag::Server, "cluster", "The nodes that share this server's store")
+            .named(Tag::Server, "cluster", "List the nodes of the cluster")
             .needs(Scope::Admin, Whose::Shared)
             .answers::<Nodes>(StatusCode::OK, "The nodes, this one included.")
             .fails(&[Code::StorageUnavailable]),

@@ -28,18 +28,18 @@ const HITS_MAX: usize = 50;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/collections", list)
-            .named(Tag::Collections, "listCollections", "Collections of documents")
+            .named(Tag::Collections, "listCollections", "List collections")
             .needs(Scope::Read, Whose::Shared)
             .answers::<Collections>(StatusCode::OK, "All of them."),
         post("/api/collections", create)
-            .named(Tag::Collections, "createCollection", "Make a collection")
+            .named(Tag::Collections, "createCollection", "Create a collection")
             .needs(Scope::Run, Whose::Shared)
             .body::<CollectionRequest>()
             .answers::<CollectionView>(StatusCode::CREATED, "It is there.")
             .with(&[LOCATION])
             .fails(&[Code::BadRequest, Code::CollectionExists, Code::LimitReached]),
         get("/api/collections/{name}", one)
-            .named(Tag::Collections, "getCollection", "A collection")
+            .named(Tag::Collections, "getCollection", "Read a collection")
             .needs(Scope::Read, Whose::Shared)
             .answers::<CollectionView>(StatusCode::OK, "It, also when it cannot be read.")
             .fails(&[Code::CollectionNotFound]),
@@ -49,7 +49,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::CollectionNotFound]),
         get("/api/collections/{name}/search", search)
-            .named(Tag::Collections, "searchCollection", "Find passages")
+            .named(Tag::Collections, "searchCollection", "Search the passages of a collection")
             .needs(Scope::Read, Whose::Shared)
             .query::<Search>()
             .answers::<Hits>(StatusCode::OK, "The best ones first.")

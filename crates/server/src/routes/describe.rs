@@ -25,7 +25,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .public()
             .answers::<Map<String, Value>>(StatusCode::OK, "OpenAPI 3.1."),
         get("/schemas/frames.json", async || fixed(&FRAMES))
-            .named(Tag::Server, "frames", "Every frame of sockets and streams")
+            .named(Tag::Server, "frames", "Read the schema of every frame")
             .public()
             .answers::<Map<String, Value>>(StatusCode::OK, "JSON Schemas."),
     ]

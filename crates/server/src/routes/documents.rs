@@ -32,7 +32,7 @@ const FILES: &[&str] = &[
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/collections/{name}/documents", list)
-            .named(Tag::Collections, "listDocuments", "Documents of a collection")
+            .named(Tag::Collections, "listDocuments", "List the documents of a collection")
             .needs(Scope::Read, Whose::Shared)
             .answers::<Documents>(StatusCode::OK, "All of them, in the order of their numbers.")
             .fails(&[Code::CollectionNotFound]),
@@ -51,12 +51,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .with(&[LOCATION])
             .fails(&[Code::BadRequest, Code::CollectionNotFound, Code::UnsupportedMediaType, Code::PayloadTooLarge]),
         get("/api/collections/{name}/documents/{id}", one)
-            .named(Tag::Collections, "getDocument", "A document with its text")
+            .named(Tag::Collections, "getDocument", "Read a document with its text")
             .needs(Scope::Read, Whose::Shared)
             .answers::<DocumentView>(StatusCode::OK, "It.")
             .fails(&[Code::CollectionNotFound, Code::DocumentNotFound]),
         put("/api/collections/{name}/documents/{id}", replace)
-            .named(Tag::Collections, "replaceDocument", "Put a document in the place of another")
+            .named(Tag::Collections, "replaceDocument", "Replace a document")
             .about("The same bodies as for a new one. The old text is erased; the number stays.")
             .needs(Scope::Run, Whose::Shared)
             .takes(&[CONTENT_DISPOSITION])

@@ -29,7 +29,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     let stream = "Server-sent events until the run's result; a page when `Accept` is `application/json`.";
     vec![
         get("/api/runs/{id}/events", events)
-            .named(Tag::Runs, "runEvents", "A run's frames, as they come or page by page")
+            .named(Tag::Runs, "runEvents", "Read a run's events, as a stream or by page")
             .needs(Scope::Read, Whose::Runs)
             .query::<EventsQuery>()
             .takes(&[FROM, LAST_EVENT_ID])
@@ -56,7 +56,7 @@ pub(super) struct EventsQuery {
 #[expect(dead_code, reason = "frames are JSON already when they are put into a page")]
 pub(super) struct Frames {
     events: Vec<AsSent<Frame>>,
-    /// Of a conversation: the events that cannot be read, of turns that are damaged.
+    /// Of a chat: the events that cannot be read, of turns that are damaged.
     #[schemars(skip_serializing_if = "Option::is_none")]
     damaged: Option<Vec<Gap>>,
 }

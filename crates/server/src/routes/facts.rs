@@ -22,7 +22,7 @@ use consort_inbound::query::{Page, Pairs};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/facts", list)
-            .named(Tag::Memory, "listFacts", "What is remembered about the caller")
+            .named(Tag::Memory, "listFacts", "List the facts about the caller")
             .about(
                 "Facts from chats whose messages asked for it with `memory_enabled`, the newest first. \
                  Everybody sees only their own.",
@@ -32,7 +32,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<Facts>(StatusCode::OK, "The facts.")
             .fails(&[Code::BadRequest]),
         delete("/api/facts", forget_all)
-            .named(Tag::Memory, "forgetFacts", "Erase everything that is remembered about the caller")
+            .named(Tag::Memory, "forgetFacts", "Erase all facts about the caller")
             .needs(Scope::Run, Whose::Key)
             .answers::<Forgotten>(StatusCode::OK, "How many facts there were."),
         delete("/api/facts/{id}", forget)

@@ -1,4 +1,4 @@
-//! `/api/threads/{id}/grants`: the permissions for the rest of a conversation.
+//! `/api/threads/{id}/grants`: the permissions for the rest of a chat.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use consort_inbound::problem::{Code, Problem};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/threads/{id}/grants", list)
-            .named(Tag::Threads, "listGrants", "What was allowed for the rest of a conversation")
+            .named(Tag::Threads, "listGrants", "List the permissions given for a chat")
             .about(
                 "A grant comes from `allow_for_chat` and covers one tool to one host, as the tool was described \
                  then: one that is described otherwise is asked about again.",
@@ -26,14 +26,14 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<Grants>(StatusCode::OK, "The grants, the oldest first.")
             .fails(&[Code::ThreadNotFound]),
         delete("/api/threads/{id}/grants/{grant}", withdraw)
-            .named(Tag::Threads, "withdrawGrant", "Take back what was allowed for the rest of a conversation")
+            .named(Tag::Threads, "withdrawGrant", "Revoke a permission given for a chat")
             .needs(Scope::Run, Whose::Key)
             .answers_nothing(StatusCode::NO_CONTENT, "It is asked about again, by the turn that runs too.")
             .fails(&[Code::ThreadNotFound, Code::GrantNotFound]),
     ]
 }
 
-/// The permissions that were given for the rest of a conversation.
+/// The permissions that were given for the rest of a chat.
 #[derive(Serialize, JsonSchema)]
 struct Grants {
     grants: Vec<GrantView>,

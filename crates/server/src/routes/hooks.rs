@@ -24,7 +24,7 @@ pub(crate) const PREFIX: &str = "/hooks/";
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/hooks/{name}", receive)
-            .named(Tag::Webhooks, "receiveHook", "Begin a run by a configured hook")
+            .named(Tag::Webhooks, "receiveHook", "Start a run through a configured hook")
             .about(
                 "No key is needed: the hook's `verify` says how a sender proves who it is. The same delivery \
                  (`webhook-id`, `X-GitHub-Delivery`, Slack's `event_id`, else `Idempotency-Key`) answers the same run.",

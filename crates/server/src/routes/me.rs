@@ -12,7 +12,7 @@ use crate::endpoint::{Endpoint, Tag, Whose, get};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/me", me)
-            .named(Tag::Server, "me", "Who the caller is, and what its key allows")
+            .named(Tag::Server, "me", "Read the caller's name and scopes")
             .needs(Scope::Read, Whose::Key)
             .answers::<Me>(StatusCode::OK, "The caller."),
     ]

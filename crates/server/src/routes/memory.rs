@@ -24,23 +24,23 @@ use consort_inbound::query::{Page, Pairs};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/memory", scopes)
-            .named(Tag::Memory, "listScopes", "What runs remember for later ones")
+            .named(Tag::Memory, "listScopes", "List the memories of runs")
             .needs(Scope::Read, Whose::Shared)
             .query::<Page>()
             .answers::<Scopes>(StatusCode::OK, "The names things are remembered under.")
             .fails(&[Code::BadRequest]),
         get("/api/memory/{scope}", entries)
-            .named(Tag::Memory, "getScope", "What is remembered under a name")
+            .named(Tag::Memory, "getScope", "List the entries of a memory")
             .needs(Scope::Read, Whose::Shared)
             .answers::<Remembered>(StatusCode::OK, "The entries, the oldest first.")
             .fails(&[Code::NotFound]),
         delete("/api/memory/{scope}", forget)
-            .named(Tag::Memory, "forgetScope", "Forget everything under a name")
+            .named(Tag::Memory, "forgetScope", "Erase a memory")
             .needs(Scope::Run, Whose::Shared)
             .answers_nothing(StatusCode::NO_CONTENT, "It is forgotten.")
             .fails(&[Code::NotFound]),
         delete("/api/memory/{scope}/{key}", forget_one)
-            .named(Tag::Memory, "forgetEntry", "Forget one entry")
+            .named(Tag::Memory, "forgetEntry", "Erase one entry of a memory")
             .needs(Scope::Run, Whose::Shared)
             .answers_nothing(StatusCode::NO_CONTENT, "It is forgotten.")
             .fails(&[Code::NotFound]),

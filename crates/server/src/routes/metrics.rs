@@ -25,7 +25,7 @@ const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PATCH, Method::
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/metrics", metrics)
-            .named(Tag::Server, "metrics", "What there is and what has happened, for Prometheus")
+            .named(Tag::Server, "metrics", "Read metrics, for Prometheus")
             .needs(Scope::Read, Whose::Shared)
             .answers_text("text/plain", "Metrics."),
     ]

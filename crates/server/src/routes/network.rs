@@ -21,7 +21,7 @@ use crate::endpoint::{Endpoint, Tag, Whose, get};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/network", network)
-            .named(Tag::Network, "network", "The other ensembles, and what they share")
+            .named(Tag::Network, "network", "List the other ensembles, and what they share")
             .needs(Scope::Read, Whose::Shared)
             .answers::<Network>(StatusCode::OK, "This one and its peers."),
     ]

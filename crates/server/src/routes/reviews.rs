@@ -53,7 +53,7 @@ impl Choice for Word {
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/reviews", list)
-            .named(Tag::Reviews, "listReviews", "What waits for a person")
+            .named(Tag::Reviews, "listReviews", "List the reviews that wait for a decision")
             .needs(Scope::Read, Whose::Runs)
             .query::<ReviewsQuery>()
             .answers::<Reviews>(StatusCode::OK, "The open reviews."),

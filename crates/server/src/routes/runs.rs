@@ -37,7 +37,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers::<Runs>(StatusCode::OK, "The runs that match.")
             .fails(&[Code::BadRequest]),
         get("/api/runs/{id}", detail)
-            .named(Tag::Runs, "getRun", "Everything about a run")
+            .named(Tag::Runs, "getRun", "Read a run")
             .needs(Scope::Read, Whose::Runs)
             .answers::<RunDetail<'_>>(StatusCode::OK, "The run.")
             .fails(&[Code::RunNotFound]),

@@ -32,11 +32,11 @@ const UNFIT: [Code; 6] = [
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/schedules", list)
-            .named(Tag::Schedules, "listSchedules", "Schedules")
+            .named(Tag::Schedules, "listSchedules", "List schedules")
             .needs(Scope::Read, Whose::Runs)
             .answers::<Schedules>(StatusCode::OK, "All that the caller sees, by name."),
         post("/api/schedules", create)
-            .named(Tag::Schedules, "createSchedule", "Make a schedule")
+            .named(Tag::Schedules, "createSchedule", "Create a schedule")
             .about("Its runs belong to the caller's owner, and so does its name: other owners may use the same. Missed times are made up for as `catchUp` says.")
             .needs(Scope::Run, Whose::Runs)
             .body::<ScheduleRequest>()
@@ -44,7 +44,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .with(&[LOCATION])
             .fails(&[Code::BadRequest, Code::Conflict, Code::LimitReached]),
         get("/api/schedules/{name}", one)
-            .named(Tag::Schedules, "getSchedule", "A schedule")
+            .named(Tag::Schedules, "getSchedule", "Read a schedule")
             .needs(Scope::Read, Whose::Runs)
             .answers::<ScheduleView>(StatusCode::OK, "The schedule.")
             .fails(&[Code::Conflict, Code::ScheduleNotFound]),
@@ -61,18 +61,18 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone; its runs stay.")
             .fails(&[Code::Conflict, Code::ScheduleNotFound]),
         post("/api/schedules/{name}/pause", pause)
-            .named(Tag::Schedules, "pauseSchedule", "Begin nothing until it is resumed")
+            .named(Tag::Schedules, "pauseSchedule", "Pause a schedule")
             .needs(Scope::Run, Whose::Runs)
             .answers::<ScheduleView>(StatusCode::OK, "The schedule, paused.")
             .fails(&[Code::Conflict, Code::ScheduleNotFound, Code::StorageDamaged]),
         post("/api/schedules/{name}/resume", resume)
-            .named(Tag::Schedules, "resumeSchedule", "Go on with a paused schedule")
+            .named(Tag::Schedules, "resumeSchedule", "Resume a schedule")
             .about("What was due while it was paused is not made up for.")
             .needs(Scope::Run, Whose::Runs)
             .answers::<ScheduleView>(StatusCode::OK, "The schedule, no longer paused.")
             .fails(&[Code::Conflict, Code::ScheduleNotFound, Code::StorageDamaged]),
         post("/api/schedules/{name}/trigger", trigger)
-            .named(Tag::Schedules, "triggerSchedule", "Begin a run at once")
+            .named(Tag::Schedules, "triggerSchedule", "Start a run of a schedule now")
             .about("Also while it is paused or another run of it is active; the run belongs to the schedule's owner.")
             .needs(Scope::Run, Whose::Runs)
             .answers::<Triggered>(StatusCode::ACCEPTED, "The run was begun.")

@@ -32,7 +32,7 @@ const RESULTS_MAX: usize = 100;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/search", search)
-            .named(Tag::Server, "search", "Find runs, threads, workflows and documents")
+            .named(Tag::Server, "search", "Search runs, chats, workflows and documents")
             .about(
                 "By their words: each word of the query begins one of what is found. Runs are those that the key sees, \
                  threads its own; workflows and documents are shared.",

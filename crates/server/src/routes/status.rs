@@ -18,7 +18,7 @@ use crate::endpoint::{Endpoint, Tag, Whose, get, post};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/status", status)
-            .named(Tag::Server, "status", "How the server is")
+            .named(Tag::Server, "status", "Read the state of the server")
             .needs(Scope::Read, Whose::Shared)
             .answers::<Status>(StatusCode::OK, "It runs."),
         get("/api/health/live", live)

@@ -1,4 +1,4 @@
-//! `/api/threads`: conversations over HTTP. The same turns run over `/ws`.
+//! `/api/threads`: chats over HTTP. The same turns run over `/ws`.
 
 use std::sync::Arc;
 
@@ -29,35 +29,35 @@ use consort_inbound::response_mode::accepts;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/threads", list)
-            .named(Tag::Threads, "listThreads", "Conversations, the newest first")
+            .named(Tag::Threads, "listThreads", "List chats, the newest first")
             .needs(Scope::Read, Whose::Key)
             .query::<ThreadsQuery>()
             .answers::<Threads>(StatusCode::OK, "Your threads."),
         post("/api/threads", create)
-            .named(Tag::Threads, "createThread", "Begin a conversation")
+            .named(Tag::Threads, "createThread", "Begin a chat")
             .needs(Scope::Run, Whose::Key)
             .optional_body::<ThreadRequest>()
             .answers::<ThreadView>(StatusCode::CREATED, "It is there.")
             .with(&[LOCATION])
             .fails(&[Code::BadRequest, Code::ThreadNotFound]),
         get("/api/threads/{id}", one)
-            .named(Tag::Threads, "getThread", "A conversation")
+            .named(Tag::Threads, "getThread", "Read a chat")
             .needs(Scope::Read, Whose::Key)
             .answers::<ThreadView>(StatusCode::OK, "The thread.")
             .fails(&[Code::ThreadNotFound]),
         patch("/api/threads/{id}", change)
-            .named(Tag::Threads, "changeThread", "Rename a conversation, or change what its turn may do unasked")
+            .named(Tag::Threads, "changeThread", "Rename a chat, or change its permission mode")
             .needs(Scope::Run, Whose::Key)
             .body::<ThreadChange>()
             .answers::<ThreadView>(StatusCode::OK, "The thread.")
             .fails(&[Code::BadRequest, Code::ThreadNotFound, Code::StorageDamaged]),
         delete("/api/threads/{id}", erase)
-            .named(Tag::Threads, "deleteThread", "Erase a conversation")
+            .named(Tag::Threads, "deleteThread", "Erase a chat")
             .needs(Scope::Run, Whose::Key)
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::ThreadNotFound]),
         get("/api/threads/{id}/messages", messages)
-            .named(Tag::Threads, "listMessages", "What was said")
+            .named(Tag::Threads, "listMessages", "List the messages of a chat")
             .needs(Scope::Read, Whose::Key)
             .answers::<Messages>(StatusCode::OK, "Every row, the oldest first.")
             .fails(&[Code::ThreadNotFound]),
@@ -67,12 +67,12 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     .collect()
 }
 
-/// Returns the endpoints about turns of a conversation.
+/// Returns the endpoints about turns of a chat.
 fn turn_endpoints() -> Vec<Endpoint> {
     let frames = "Server-sent events; they go on until the client leaves. A page when `Accept` is `application/json`.";
     vec![
         post("/api/threads/{id}/messages", say)
-            .named(Tag::Threads, "say", "Say something")
+            .named(Tag::Threads, "say", "Send a message")
             .needs(Scope::Run, Whose::Key)
             .takes(&[TRACEPARENT])
             .body::<SayRequest>()
@@ -85,7 +85,7 @@ fn turn_endpoints() -> Vec<Endpoint> {
             .fails(&[Code::ThreadNotFound])
             .fails(&[Code::ThreadBusy, Code::StorageDamaged, Code::ConcurrencyLimit]),
         get("/api/threads/{id}/events", events)
-            .named(Tag::Threads, "threadEvents", "A conversation's frames, as they come or page by page")
+            .named(Tag::Threads, "threadEvents", "Read a chat's events, as a stream or by page")
             .needs(Scope::Read, Whose::Key)
             .query::<EventsQuery>()
             .takes(&[FROM, LAST_EVENT_ID])
@@ -94,7 +94,7 @@ fn turn_endpoints() -> Vec<Endpoint> {
             .streams(frames)
             .fails(&[Code::BadRequest, Code::ThreadNotFound]),
         post("/api/threads/{id}/continue", go_on)
-            .named(Tag::Threads, "continueThread", "Go on with the last answer, which was cut")
+            .named(Tag::Threads, "continueThread", "Continue an answer that was cut")
             .about(
                 "Begins a turn like a message does; its answer has `continues`, the id of the row that was cut. \
                  409 `NOTHING_TO_CONTINUE` when the last answer was not cut, 409 `THREAD_BUSY` while a turn runs.",
@@ -105,52 +105,52 @@ fn turn_endpoints() -> Vec<Endpoint> {
             .answers::<SaidView>(StatusCode::ACCEPTED, "It was taken.")
             .fails(&[Code::ThreadNotFound, Code::NothingToContinue, Code::ThreadBusy]),
         post("/api/threads/{id}/stop", stop)
-            .named(Tag::Threads, "stopTurn", "Stop the turn that runs")
+            .named(Tag::Threads, "stopTurn", "Stop the turn under way")
             .needs(Scope::Run, Whose::Key)
             .answers::<Stopped>(StatusCode::OK, "It will stop.")
             .fails(&[Code::ThreadNotFound, Code::TurnNotRunning]),
         get("/api/threads/{id}/export", export)
-            .named(Tag::Threads, "exportThread", "A conversation as Markdown")
+            .named(Tag::Threads, "exportThread", "Export a chat as Markdown")
             .needs(Scope::Read, Whose::Key)
             .answers_text("text/markdown", "What people and the model said.")
             .fails(&[Code::ThreadNotFound]),
     ]
 }
 
-/// The conversations that are wanted.
+/// The chats that are wanted.
 #[derive(JsonSchema)]
 struct ThreadsQuery {
     /// Words in the title or in anything said.
     q: Option<String>,
 }
 
-/// The conversations of a client.
+/// The chats of a client.
 #[derive(Serialize, JsonSchema)]
 struct Threads {
     total: usize,
     threads: Vec<ThreadView>,
 }
 
-/// A conversation that is to begin.
+/// A chat that is to begin.
 #[derive(JsonSchema)]
 struct ThreadRequest {
     title: Option<String>,
-    /// Begins it with what was said in another conversation, which stays as it is.
+    /// Begins it with what was said in another chat, which stays as it is.
     #[schemars(rename = "branch_of")]
     branch: Option<BranchRequest>,
 }
 
-/// The place in another conversation at which one branches off.
+/// The place in another chat at which one branches off.
 #[derive(JsonSchema)]
 struct BranchRequest {
-    /// The other conversation.
+    /// The other chat.
     #[schemars(rename = "thread_id")]
     thread: String,
     /// The turn of it before which the new one branches off.
     before: String,
 }
 
-/// Changes to a conversation.
+/// Changes to a chat.
 #[derive(JsonSchema)]
 #[schemars(extend("anyOf" = [{ "required": ["title"] }, { "required": ["permission_mode"] }]))]
 struct ThreadChange {
@@ -159,7 +159,7 @@ struct ThreadChange {
     mode: Option<Mode>,
 }
 
-/// Everything that was said in a conversation.
+/// Everything that was said in a chat.
 #[derive(Serialize, JsonSchema)]
 struct Messages {
     messages: Vec<MessageView>,

@@ -23,17 +23,17 @@ use consort_inbound::query::Pairs;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/runs/{id}/trace", of_run)
-            .named(Tag::Runs, "runTrace", "A run as it is exported for reading")
+            .named(Tag::Runs, "runTrace", "Export the trace of a run")
             .needs(Scope::Read, Whose::Runs)
             .answers::<trace::Trace<'_>>(StatusCode::OK, "The trace.")
             .fails(&[Code::RunNotFound]),
         get("/api/files", files)
-            .named(Tag::Files, "listTraces", "The files ended runs left")
+            .named(Tag::Files, "listTraces", "List the trace files of ended runs")
             .needs(Scope::Read, Whose::Runs)
             .answers::<Files>(StatusCode::OK, "Trace files.")
             .fails_at(StatusCode::NOT_FOUND, Code::NotConfigured),
         get("/api/file", file)
-            .named(Tag::Files, "readTrace", "A trace file")
+            .named(Tag::Files, "readTrace", "Download a trace file")
             .needs(Scope::Read, Whose::Runs)
             .query::<FileQuery>()
             .answers::<Value>(StatusCode::OK, "Its content.")

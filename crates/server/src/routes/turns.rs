@@ -1,4 +1,4 @@
-//! `/api/turns`: the usage of the caller's conversations, turn by turn.
+//! `/api/turns`: the usage of the caller's chats, turn by turn.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use consort_inbound::query::{Page, Pairs};
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/turns", list)
-            .named(Tag::Threads, "listTurns", "What conversations have used, turn by turn")
-            .about("The turns of all conversations of the caller, the newest first. Everybody sees only their own.")
+            .named(Tag::Threads, "listTurns", "List turns and their usage")
+            .about("The turns of all chats of the caller, the newest first. Everybody sees only their own.")
             .needs(Scope::Read, Whose::Key)
             .query::<Page>()
             .answers::<Turns>(StatusCode::OK, "A page of them.")
@@ -37,7 +37,7 @@ struct Turns {
     total: usize,
 }
 
-/// A turn of a conversation, and what it has used.
+/// A turn of a chat, and what it has used.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ListedTurn {

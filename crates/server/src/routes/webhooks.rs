@@ -24,19 +24,19 @@ const STATUSES: [&str; 3] = ["pending", "delivered", "dead"];
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/webhooks", list)
-            .named(Tag::Webhooks, "listWebhooks", "The programs that are told of runs")
+            .named(Tag::Webhooks, "listWebhooks", "List webhooks")
             .about("They are configured; what is sent is signed as Standard Webhooks are.")
             .needs(Scope::Admin, Whose::Shared)
             .answers::<Webhooks>(StatusCode::OK, "All of them, without their secrets."),
         get("/api/webhooks/{name}/deliveries", deliveries)
-            .named(Tag::Webhooks, "listDeliveries", "What a webhook was told")
+            .named(Tag::Webhooks, "listDeliveries", "List the deliveries of a webhook")
             .needs(Scope::Admin, Whose::Shared)
             .query::<Page>()
             .query::<DeliveriesQuery>()
             .answers::<Deliveries>(StatusCode::OK, "A page of them, the newest first.")
             .fails(&[Code::BadRequest, Code::WebhookNotFound]),
         post("/api/deliveries/{id}/redeliver", redeliver)
-            .named(Tag::Webhooks, "redeliver", "Send a message again, with the same id and body")
+            .named(Tag::Webhooks, "redeliver", "Send a delivery again, with the same id and body")
             .needs(Scope::Admin, Whose::Shared)
             .answers::<DeliveryView>(StatusCode::ACCEPTED, "It is sent now, and again as usual while that fails.")
             .fails(&[Code::DeliveryNotFound, Code::WebhookNotFound]),

@@ -34,7 +34,7 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     let more = [Code::InvalidTool, Code::InvalidExpression, Code::TemplateTooLarge];
     vec![
         get("/api/workflows", list)
-            .named(Tag::Workflows, "listWorkflows", "Saved workflows")
+            .named(Tag::Workflows, "listWorkflows", "List saved workflows")
             .needs(Scope::Read, Whose::Shared)
             .query::<Page>()
             .answers::<Workflows>(StatusCode::OK, "A page of them.")
@@ -50,13 +50,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .fails(&more)
             .fails(&[Code::LimitReached]),
         get("/api/workflows/{id}", one)
-            .named(Tag::Workflows, "getWorkflow", "The newest version")
+            .named(Tag::Workflows, "getWorkflow", "Read the newest version of a workflow")
             .needs(Scope::Read, Whose::Shared)
             .answers::<WorkflowView<'_>>(StatusCode::OK, "The workflow.")
             .with(&[ETAG])
             .fails(&[Code::WorkflowNotFound]),
         put("/api/workflows/{id}", update)
-            .named(Tag::Workflows, "saveWorkflow", "Save a new version")
+            .named(Tag::Workflows, "saveWorkflow", "Save a new version of a workflow")
             .needs(Scope::Run, Whose::Shared)
             .takes(&[NEEDED_IF_MATCH])
             .body::<shape::WorkflowDocument>()
@@ -73,13 +73,13 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .answers_nothing(StatusCode::NO_CONTENT, "It is gone.")
             .fails(&[Code::WorkflowNotFound, Code::PreconditionFailed]),
         get("/api/workflows/{id}/history", history)
-            .named(Tag::Workflows, "workflowHistory", "Who saved what and when")
+            .named(Tag::Workflows, "workflowHistory", "List the versions of a workflow")
             .needs(Scope::Read, Whose::Shared)
             .query::<VersionsQuery>()
             .answers::<Versions>(StatusCode::OK, "Its versions, the newest first.")
             .fails(&[Code::BadRequest, Code::WorkflowNotFound]),
         get("/api/workflows/{id}/versions/{version}", version)
-            .named(Tag::Workflows, "getVersion", "One version")
+            .named(Tag::Workflows, "getVersion", "Read one version of a workflow")
             .needs(Scope::Read, Whose::Shared)
             .answers::<WorkflowView<'_>>(StatusCode::OK, "The workflow as it was.")
             .with(&[ETAG])

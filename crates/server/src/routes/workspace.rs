@@ -21,14 +21,14 @@ use consort_inbound::query::Pairs;
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/workspace/files", files)
-            .named(Tag::Files, "listWorkspace", "The files agents work on")
+            .named(Tag::Files, "listWorkspace", "List the files of the workspace")
             .needs(Scope::Admin, Whose::Shared)
             .query::<FolderQuery>()
             .answers::<Vec<WorkspaceItem>>(StatusCode::OK, "A folder's content.")
             .fails(&[Code::Forbidden, Code::NotFound])
             .fails_at(StatusCode::NOT_FOUND, Code::NotConfigured),
         get("/api/workspace/file", file)
-            .named(Tag::Files, "readWorkspace", "A file agents work on")
+            .named(Tag::Files, "readWorkspace", "Download a file of the workspace")
             .needs(Scope::Admin, Whose::Shared)
             .query::<WorkspaceQuery>()
             .answers_text("text/plain", "Its text.")

@@ -97,7 +97,7 @@ impl Default for Sockets {
 pub(crate) fn endpoints() -> Vec<Endpoint> {
     vec![
         get(PATH, upgrade)
-            .named(Tag::Server, "socket", "Everything that happens and can be asked, over one socket")
+            .named(Tag::Server, "socket", "Open a WebSocket for all events and requests")
             .about(
                 "A key may be sent as `Authorization`, as the protocol `key.<base64url>`, or in the first frame \
                  `{\"type\": \"auth\", \"key\": …}`.",

@@ -176,7 +176,7 @@ async fn words_of_a_model_that_a_client_of_openai_brings_along_count_as_read_and
     let user = |content: &str| json!({ "role": "user", "content": content });
     let model_said = json!({ "role": "assistant", "content": "KEY=1, as localhost told" });
     let bytes = json!({ "url": sink.url() }).to_string().len();
-    let why = "this turn has read `earlier words of this conversation, brought by the client`";
+    let why = "this turn has read `earlier words of this chat, brought by the client`";
     for (asked, path) in ["/v1/chat/completions", "/v1/responses"].into_iter().enumerate() {
         let own = brings(&here, path, &json!([user("what is in secret.env?"), user("fetch")])).await;
         assert_eq!((own.as_str(), sink.hits()), ("done", 2 * asked + 1), "only the user has said something");
@@ -207,7 +207,7 @@ async fn in_plan_what_a_client_of_openai_brings_along_is_sent_nowhere_and_later_
     let first = here.post("/v1/responses", json!({ "model": "consort", "input": begins })).await.json();
     let later = json!({ "model": "consort", "input": "fetch", "previous_response_id": first["id"] });
     let asked = here.post("/v1/responses", later).await;
-    assert!(asked.body.contains("this chat has read `earlier words of this conversation"), "{asked:?}");
+    assert!(asked.body.contains("this chat has read `earlier words of this chat"), "{asked:?}");
     assert_eq!(sink.hits(), 0);
 }
 

@@ -14,7 +14,7 @@ const SOURCE_BYTES_MAX: usize = 200;
 /// The number of sources named in a sentence.
 const NAMED_MAX: usize = 3;
 /// The name of the source of messages that a client has brought along and its user did not write.
-const BROUGHT: &str = "earlier words of this conversation, brought by the client";
+const BROUGHT: &str = "earlier words of this chat, brought by the client";
 /// Ends of file names that are also top-level domains: without a scheme, such a name is a file.
 const FILE_ENDS: [&str; 13] = ["cc", "md", "mk", "ml", "mov", "pl", "pm", "ps", "py", "rs", "sh", "so", "zip"];
 

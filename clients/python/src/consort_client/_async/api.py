@@ -143,7 +143,7 @@ class AsyncApi:
         return answer
 
     async def get_run(self, id: str) -> RunDetail:
-        """Everything about a run."""
+        """Read a run."""
         answer: RunDetail = await self._send("GET", f"/api/runs/{segment(id)}")
         return answer
 
@@ -169,7 +169,7 @@ class AsyncApi:
         return answer
 
     async def pause_run(self, id: str, *, idempotency_key: str | None = None) -> Steered:
-        """Begin nothing new until it is resumed."""
+        """Pause a run."""
         answer: Steered = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/pause",
@@ -178,7 +178,7 @@ class AsyncApi:
         return answer
 
     async def resume_run(self, id: str, *, idempotency_key: str | None = None) -> Steered:
-        """Go on."""
+        """Resume a run."""
         answer: Steered = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/resume",
@@ -187,7 +187,7 @@ class AsyncApi:
         return answer
 
     async def switch_model(self, id: str, body: ModelRequest, *, idempotency_key: str | None = None) -> Switched:
-        """Ask another model from now on."""
+        """Switch the model of a run."""
         answer: Switched = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/model",
@@ -203,7 +203,7 @@ class AsyncApi:
         *,
         idempotency_key: str | None = None,
     ) -> GivenUp:
-        """Wait no longer for a model."""
+        """Give up the model calls under way."""
         answer: GivenUp = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/give-up",
@@ -213,7 +213,7 @@ class AsyncApi:
         return answer
 
     async def inject_directive(self, id: str, body: InjectRequest, *, idempotency_key: str | None = None) -> Injected:
-        """Say something to the agents of a run."""
+        """Tell the agents of a run something."""
         answer: Injected = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/inject",
@@ -223,7 +223,7 @@ class AsyncApi:
         return answer
 
     async def raise_budget(self, id: str, body: BudgetRequest, *, idempotency_key: str | None = None) -> Raised:
-        """Let a run use more."""
+        """Raise the budget of a run."""
         answer: Raised = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/budget",
@@ -241,7 +241,7 @@ class AsyncApi:
         prefer: str | None = None,
         traceparent: str | None = None,
     ) -> RunDetail | Accepted:
-        """Run what did not complete again."""
+        """Retry a run."""
         answer: RunDetail | Accepted = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/retry",
@@ -259,7 +259,7 @@ class AsyncApi:
         prefer: str | None = None,
         traceparent: str | None = None,
     ) -> RunDetail | Accepted:
-        """A new run that begins with the record of another."""
+        """Fork a run."""
         answer: RunDetail | Accepted = await self._send(
             "POST",
             f"/api/runs/{segment(id)}/fork",
@@ -277,7 +277,7 @@ class AsyncApi:
         from_: int | None = None,
         last_event_id: int | None = None,
     ) -> Frames:
-        """A run's frames, as they come or page by page."""
+        """Read a run's events, as a stream or by page."""
         answer: Frames = await self._send(
             "GET",
             f"/api/runs/{segment(id)}/events",
@@ -287,7 +287,7 @@ class AsyncApi:
         return answer
 
     async def list_reviews(self, *, run_id: str | None = None) -> Reviews:
-        """What waits for a person."""
+        """List the reviews that wait for a decision."""
         answer: Reviews = await self._send("GET", "/api/reviews", query={"runId": run_id})
         return answer
 
@@ -302,12 +302,12 @@ class AsyncApi:
         return answer
 
     async def list_approvals(self) -> Approvals:
-        """Calls of chats that wait for a person."""
+        """List the tool calls that wait for permission."""
         answer: Approvals = await self._send("GET", "/api/approvals")
         return answer
 
     async def answer_approval(self, id: str, body: ApprovalRequest, *, idempotency_key: str | None = None) -> Answered:
-        """Allow a call, or not."""
+        """Allow or deny a tool call."""
         answer: Answered = await self._send(
             "POST",
             f"/api/approvals/{segment(id)}",
@@ -317,12 +317,12 @@ class AsyncApi:
         return answer
 
     async def list_threads(self, *, q: str | None = None) -> Threads:
-        """Conversations, the newest first."""
+        """List chats, the newest first."""
         answer: Threads = await self._send("GET", "/api/threads", query={"q": q})
         return answer
 
     async def create_thread(self, body: ThreadRequest | None = None, *, idempotency_key: str | None = None) -> Thread:
-        """Begin a conversation."""
+        """Begin a chat."""
         answer: Thread = await self._send(
             "POST",
             "/api/threads",
@@ -332,22 +332,22 @@ class AsyncApi:
         return answer
 
     async def get_thread(self, id: str) -> Thread:
-        """A conversation."""
+        """Read a chat."""
         answer: Thread = await self._send("GET", f"/api/threads/{segment(id)}")
         return answer
 
     async def change_thread(self, id: str, body: ThreadChange) -> Thread:
-        """Rename a conversation, or change what its turn may do unasked."""
+        """Rename a chat, or change its permission mode."""
         answer: Thread = await self._send("PATCH", f"/api/threads/{segment(id)}", body=body)
         return answer
 
     async def delete_thread(self, id: str) -> None:
-        """Erase a conversation."""
+        """Erase a chat."""
         answer: None = await self._send("DELETE", f"/api/threads/{segment(id)}")
         return answer
 
     async def list_messages(self, id: str) -> Messages:
-        """What was said."""
+        """List the messages of a chat."""
         answer: Messages = await self._send("GET", f"/api/threads/{segment(id)}/messages")
         return answer
 
@@ -359,7 +359,7 @@ class AsyncApi:
         idempotency_key: str | None = None,
         traceparent: str | None = None,
     ) -> Said:
-        """Say something."""
+        """Send a message."""
         answer: Said = await self._send(
             "POST",
             f"/api/threads/{segment(id)}/messages",
@@ -377,7 +377,7 @@ class AsyncApi:
         from_: int | None = None,
         last_event_id: int | None = None,
     ) -> Frames:
-        """A conversation's frames, as they come or page by page."""
+        """Read a chat's events, as a stream or by page."""
         answer: Frames = await self._send(
             "GET",
             f"/api/threads/{segment(id)}/events",
@@ -393,7 +393,7 @@ class AsyncApi:
         idempotency_key: str | None = None,
         traceparent: str | None = None,
     ) -> Said:
-        """Go on with the last answer, which was cut."""
+        """Continue an answer that was cut."""
         answer: Said = await self._send(
             "POST",
             f"/api/threads/{segment(id)}/continue",
@@ -402,7 +402,7 @@ class AsyncApi:
         return answer
 
     async def stop_turn(self, id: str, *, idempotency_key: str | None = None) -> Stopped:
-        """Stop the turn that runs."""
+        """Stop the turn under way."""
         answer: Stopped = await self._send(
             "POST",
             f"/api/threads/{segment(id)}/stop",
@@ -411,22 +411,22 @@ class AsyncApi:
         return answer
 
     async def export_thread(self, id: str) -> str:
-        """A conversation as Markdown."""
+        """Export a chat as Markdown."""
         answer: str = await self._send("GET", f"/api/threads/{segment(id)}/export", reads=str)
         return answer
 
     async def list_grants(self, id: str) -> Grants:
-        """What was allowed for the rest of a conversation."""
+        """List the permissions given for a chat."""
         answer: Grants = await self._send("GET", f"/api/threads/{segment(id)}/grants")
         return answer
 
     async def withdraw_grant(self, id: str, grant: str) -> None:
-        """Take back what was allowed for the rest of a conversation."""
+        """Revoke a permission given for a chat."""
         answer: None = await self._send("DELETE", f"/api/threads/{segment(id)}/grants/{segment(grant)}")
         return answer
 
     async def list_turns(self, *, limit: int | None = None, offset: int | None = None) -> Turns:
-        """What conversations have used, turn by turn."""
+        """List turns and their usage."""
         answer: Turns = await self._send("GET", "/api/turns", query={"limit": limit, "offset": offset})
         return answer
 
@@ -441,7 +441,7 @@ class AsyncApi:
         return answer
 
     async def get_attachment(self, id: str) -> str:
-        """The bytes of an attachment."""
+        """Download an attachment."""
         answer: str = await self._send("GET", f"/api/attachments/{segment(id)}", reads=str)
         return answer
 
@@ -451,7 +451,7 @@ class AsyncApi:
         return answer
 
     async def list_models(self) -> ModelList:
-        """What can be asked, as OpenAI lists models."""
+        """List the models of OpenAI's API."""
         answer: ModelList = await self._send("GET", "/v1/models")
         return answer
 
@@ -462,7 +462,7 @@ class AsyncApi:
         idempotency_key: str | None = None,
         traceparent: str | None = None,
     ) -> ChatCompletion:
-        """Ask as OpenAI's chat completions do."""
+        """Create a chat completion, as OpenAI does."""
         answer: ChatCompletion = await self._send(
             "POST",
             "/v1/chat/completions",
@@ -478,7 +478,7 @@ class AsyncApi:
         idempotency_key: str | None = None,
         traceparent: str | None = None,
     ) -> Response:
-        """Ask as OpenAI's responses do."""
+        """Create a response, as OpenAI does."""
         answer: Response = await self._send(
             "POST",
             "/v1/responses",
@@ -611,12 +611,12 @@ class AsyncApi:
         return answer
 
     async def list_collections(self) -> Collections:
-        """Collections of documents."""
+        """List collections."""
         answer: Collections = await self._send("GET", "/api/collections")
         return answer
 
     async def create_collection(self, body: CollectionRequest, *, idempotency_key: str | None = None) -> Collection:
-        """Make a collection."""
+        """Create a collection."""
         answer: Collection = await self._send(
             "POST",
             "/api/collections",
@@ -626,7 +626,7 @@ class AsyncApi:
         return answer
 
     async def get_collection(self, name: str) -> Collection:
-        """A collection."""
+        """Read a collection."""
         answer: Collection = await self._send("GET", f"/api/collections/{segment(name)}")
         return answer
 
@@ -636,7 +636,7 @@ class AsyncApi:
         return answer
 
     async def search_collection(self, name: str, *, q: str, limit: int | None = None) -> Hits:
-        """Find passages."""
+        """Search the passages of a collection."""
         answer: Hits = await self._send(
             "GET",
             f"/api/collections/{segment(name)}/search",
@@ -645,7 +645,7 @@ class AsyncApi:
         return answer
 
     async def list_documents(self, name: str) -> Documents:
-        """Documents of a collection."""
+        """List the documents of a collection."""
         answer: Documents = await self._send("GET", f"/api/collections/{segment(name)}/documents")
         return answer
 
@@ -669,7 +669,7 @@ class AsyncApi:
         return answer
 
     async def get_document(self, name: str, id: str) -> Document:
-        """A document with its text."""
+        """Read a document with its text."""
         answer: Document = await self._send("GET", f"/api/collections/{segment(name)}/documents/{segment(id)}")
         return answer
 
@@ -682,7 +682,7 @@ class AsyncApi:
         title: str | None = None,
         content_disposition: str | None = None,
     ) -> AddedDocument:
-        """Put a document in the place of another."""
+        """Replace a document."""
         answer: AddedDocument = await self._send(
             "PUT",
             f"/api/collections/{segment(name)}/documents/{segment(id)}",
@@ -715,22 +715,22 @@ class AsyncApi:
         return answer
 
     async def capabilities(self) -> Capabilities:
-        """What a request can choose from."""
+        """List the models, tools and limits there are."""
         answer: Capabilities = await self._send("GET", "/api/capabilities")
         return answer
 
     async def network(self) -> Network:
-        """The other ensembles, and what they share."""
+        """List the other ensembles, and what they share."""
         answer: Network = await self._send("GET", "/api/network")
         return answer
 
     async def list_facts(self, *, limit: int | None = None, offset: int | None = None) -> Facts:
-        """What is remembered about the caller."""
+        """List the facts about the caller."""
         answer: Facts = await self._send("GET", "/api/facts", query={"limit": limit, "offset": offset})
         return answer
 
     async def forget_facts(self) -> Forgotten:
-        """Erase everything that is remembered about the caller."""
+        """Erase all facts about the caller."""
         answer: Forgotten = await self._send("DELETE", "/api/facts")
         return answer
 
@@ -740,62 +740,62 @@ class AsyncApi:
         return answer
 
     async def me(self) -> Me:
-        """Who the caller is, and what its key allows."""
+        """Read the caller's name and scopes."""
         answer: Me = await self._send("GET", "/api/me")
         return answer
 
     async def list_scopes(self, *, limit: int | None = None, offset: int | None = None) -> Scopes:
-        """What runs remember for later ones."""
+        """List the memories of runs."""
         answer: Scopes = await self._send("GET", "/api/memory", query={"limit": limit, "offset": offset})
         return answer
 
     async def get_scope(self, scope: str) -> Remembered:
-        """What is remembered under a name."""
+        """List the entries of a memory."""
         answer: Remembered = await self._send("GET", f"/api/memory/{segment(scope)}")
         return answer
 
     async def forget_scope(self, scope: str) -> None:
-        """Forget everything under a name."""
+        """Erase a memory."""
         answer: None = await self._send("DELETE", f"/api/memory/{segment(scope)}")
         return answer
 
     async def forget_entry(self, scope: str, key: str) -> None:
-        """Forget one entry."""
+        """Erase one entry of a memory."""
         answer: None = await self._send("DELETE", f"/api/memory/{segment(scope)}/{segment(key)}")
         return answer
 
     async def run_trace(self, id: str) -> Trace:
-        """A run as it is exported for reading."""
+        """Export the trace of a run."""
         answer: Trace = await self._send("GET", f"/api/runs/{segment(id)}/trace")
         return answer
 
     async def list_traces(self) -> Files:
-        """The files ended runs left."""
+        """List the trace files of ended runs."""
         answer: Files = await self._send("GET", "/api/files")
         return answer
 
     async def read_trace(self, *, name: str) -> Any:
-        """A trace file."""
+        """Download a trace file."""
         answer: Any = await self._send("GET", "/api/file", query={"name": name})
         return answer
 
     async def list_workspace(self, *, path: str | None = None) -> list[WorkspaceItem]:
-        """The files agents work on."""
+        """List the files of the workspace."""
         answer: list[WorkspaceItem] = await self._send("GET", "/api/workspace/files", query={"path": path})
         return answer
 
     async def read_workspace(self, *, path: str) -> str:
-        """A file agents work on."""
+        """Download a file of the workspace."""
         answer: str = await self._send("GET", "/api/workspace/file", query={"path": path}, reads=str)
         return answer
 
     async def search(self, *, q: str, limit: int | None = None) -> SearchResults:
-        """Find runs, threads, workflows and documents."""
+        """Search runs, chats, workflows and documents."""
         answer: SearchResults = await self._send("GET", "/api/search", query={"q": q, "limit": limit})
         return answer
 
     async def status(self) -> Status:
-        """How the server is."""
+        """Read the state of the server."""
         answer: Status = await self._send("GET", "/api/status")
         return answer
 
@@ -820,17 +820,17 @@ class AsyncApi:
         return answer
 
     async def compact(self, *, idempotency_key: str | None = None) -> Compacted:
-        """Remove every byte of what was deleted from the disk."""
+        """Remove deleted data from the disk."""
         answer: Compacted = await self._send("POST", "/api/admin/compact", headers={"Idempotency-Key": idempotency_key})
         return answer
 
     async def cluster(self) -> Nodes:
-        """The nodes that share this server's store."""
+        """List the nodes of the cluster."""
         answer: Nodes = await self._send("GET", "/api/cluster")
         return answer
 
     async def metrics(self) -> str:
-        """What there is and what has happened, for Prometheus."""
+        """Read metrics, for Prometheus."""
         answer: str = await self._send("GET", "/metrics", reads=str)
         return answer
 
@@ -840,12 +840,12 @@ class AsyncApi:
         return answer
 
     async def frames(self) -> dict[str, Any]:
-        """Every frame of sockets and streams."""
+        """Read the schema of every frame."""
         answer: dict[str, Any] = await self._send("GET", "/schemas/frames.json")
         return answer
 
     async def list_workflows(self, *, limit: int | None = None, offset: int | None = None) -> Workflows:
-        """Saved workflows."""
+        """List saved workflows."""
         answer: Workflows = await self._send("GET", "/api/workflows", query={"limit": limit, "offset": offset})
         return answer
 
@@ -860,12 +860,12 @@ class AsyncApi:
         return answer
 
     async def get_workflow(self, id: str) -> Workflow:
-        """The newest version."""
+        """Read the newest version of a workflow."""
         answer: Workflow = await self._send("GET", f"/api/workflows/{segment(id)}")
         return answer
 
     async def save_workflow(self, id: str, body: WorkflowDocument, *, if_match: str) -> Workflow:
-        """Save a new version."""
+        """Save a new version of a workflow."""
         answer: Workflow = await self._send(
             "PUT",
             f"/api/workflows/{segment(id)}",
@@ -880,7 +880,7 @@ class AsyncApi:
         return answer
 
     async def workflow_history(self, id: str, *, limit: int | None = None, offset: int | None = None) -> Versions:
-        """Who saved what and when."""
+        """List the versions of a workflow."""
         answer: Versions = await self._send(
             "GET",
             f"/api/workflows/{segment(id)}/history",
@@ -889,7 +889,7 @@ class AsyncApi:
         return answer
 
     async def get_version(self, id: str, version: str) -> Workflow:
-        """One version."""
+        """Read one version of a workflow."""
         answer: Workflow = await self._send("GET", f"/api/workflows/{segment(id)}/versions/{segment(version)}")
         return answer
 
@@ -912,12 +912,12 @@ class AsyncApi:
         return answer
 
     async def list_schedules(self) -> Schedules:
-        """Schedules."""
+        """List schedules."""
         answer: Schedules = await self._send("GET", "/api/schedules")
         return answer
 
     async def create_schedule(self, body: ScheduleRequest, *, idempotency_key: str | None = None) -> Schedule:
-        """Make a schedule."""
+        """Create a schedule."""
         answer: Schedule = await self._send(
             "POST",
             "/api/schedules",
@@ -927,7 +927,7 @@ class AsyncApi:
         return answer
 
     async def get_schedule(self, name: str) -> Schedule:
-        """A schedule."""
+        """Read a schedule."""
         answer: Schedule = await self._send("GET", f"/api/schedules/{segment(name)}")
         return answer
 
@@ -942,7 +942,7 @@ class AsyncApi:
         return answer
 
     async def pause_schedule(self, name: str, *, idempotency_key: str | None = None) -> Schedule:
-        """Begin nothing until it is resumed."""
+        """Pause a schedule."""
         answer: Schedule = await self._send(
             "POST",
             f"/api/schedules/{segment(name)}/pause",
@@ -951,7 +951,7 @@ class AsyncApi:
         return answer
 
     async def resume_schedule(self, name: str, *, idempotency_key: str | None = None) -> Schedule:
-        """Go on with a paused schedule."""
+        """Resume a schedule."""
         answer: Schedule = await self._send(
             "POST",
             f"/api/schedules/{segment(name)}/resume",
@@ -960,7 +960,7 @@ class AsyncApi:
         return answer
 
     async def trigger_schedule(self, name: str, *, idempotency_key: str | None = None) -> Triggered:
-        """Begin a run at once."""
+        """Start a run of a schedule now."""
         answer: Triggered = await self._send(
             "POST",
             f"/api/schedules/{segment(name)}/trigger",
@@ -969,7 +969,7 @@ class AsyncApi:
         return answer
 
     async def list_webhooks(self) -> Webhooks:
-        """The programs that are told of runs."""
+        """List webhooks."""
         answer: Webhooks = await self._send("GET", "/api/webhooks")
         return answer
 
@@ -981,7 +981,7 @@ class AsyncApi:
         offset: int | None = None,
         status: Literal['pending', 'delivered', 'dead'] | None = None,
     ) -> Deliveries:
-        """What a webhook was told."""
+        """List the deliveries of a webhook."""
         answer: Deliveries = await self._send(
             "GET",
             f"/api/webhooks/{segment(name)}/deliveries",
@@ -990,7 +990,7 @@ class AsyncApi:
         return answer
 
     async def redeliver(self, id: str, *, idempotency_key: str | None = None) -> Delivery:
-        """Send a message again, with the same id and body."""
+        """Send a delivery again, with the same id and body."""
         answer: Delivery = await self._send(
             "POST",
             f"/api/deliveries/{segment(id)}/redeliver",
@@ -999,7 +999,7 @@ class AsyncApi:
         return answer
 
     async def receive_hook(self, name: str, body: Any, *, idempotency_key: str | None = None) -> HookAnswer | HookBegun:
-        """Begin a run by a configured hook."""
+        """Start a run through a configured hook."""
         answer: HookAnswer | HookBegun = await self._send(
             "POST",
             f"/hooks/{segment(name)}",

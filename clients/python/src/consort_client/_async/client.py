@@ -34,7 +34,7 @@ class AsyncClient:
         self.runs = AsyncRuns(transport)
         """Runs."""
         self.threads = AsyncThreads(transport)
-        """Conversations."""
+        """Chats."""
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""Conversations: said, followed, stopped, and their calls allowed or denied."""
+"""Chats: said, followed, stopped, and their calls allowed or denied."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AsyncTurn:
 
 
 class AsyncThread:
-    """A conversation on the server."""
+    """A chat on the server."""
 
     def __init__(self, transport: AsyncTransport, id: str) -> None:
         self._transport = transport
@@ -150,20 +150,20 @@ class AsyncApprover:
 
 
 class AsyncThreads:
-    """The conversations of the caller."""
+    """The chats of the caller."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
     async def create(self, title: str | None = None) -> AsyncThread:
-        """Begins a conversation."""
+        """Begins a chat."""
         thread = await self._transport.api.create_thread({"title": title} if title else {})
         return AsyncThread(self._transport, thread["id"])
 
     def open(self, id: str) -> AsyncThread:
-        """A conversation by its id; nothing is asked of the server yet."""
+        """A chat by its id; nothing is asked of the server yet."""
         return AsyncThread(self._transport, id)
 
     async def list(self, q: str | None = None) -> Page:
-        """The conversations, or those with these words."""
+        """The chats, or those with these words."""
         return await self._transport.api.list_threads(q=q)

@@ -34,7 +34,7 @@ class Client:
         self.runs = Runs(transport)
         """Runs."""
         self.threads = Threads(transport)
-        """Conversations."""
+        """Chats."""
 
     @property
     def url(self) -> str:

@@ -1,4 +1,4 @@
-"""Conversations: said, followed, stopped, and their calls allowed or denied. Made from _async/threads.py by `python generate.py`."""
+"""Chats: said, followed, stopped, and their calls allowed or denied. Made from _async/threads.py by `python generate.py`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Turn:
 
 
 class Thread:
-    """A conversation on the server."""
+    """A chat on the server."""
 
     def __init__(self, transport: Transport, id: str) -> None:
         self._transport = transport
@@ -147,20 +147,20 @@ class Approver:
 
 
 class Threads:
-    """The conversations of the caller."""
+    """The chats of the caller."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def create(self, title: str | None = None) -> Thread:
-        """Begins a conversation."""
+        """Begins a chat."""
         thread = self._transport.api.create_thread({"title": title} if title else {})
         return Thread(self._transport, thread["id"])
 
     def open(self, id: str) -> Thread:
-        """A conversation by its id; nothing is asked of the server yet."""
+        """A chat by its id; nothing is asked of the server yet."""
         return Thread(self._transport, id)
 
     def list(self, q: str | None = None) -> Page:
-        """The conversations, or those with these words."""
+        """The chats, or those with these words."""
         return self._transport.api.list_threads(q=q)

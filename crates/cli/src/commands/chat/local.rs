@@ -1,4 +1,4 @@
-//! A conversation in this process, stored in the configuration's store.
+//! A chat in this process, stored in the configuration's store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,14 +21,14 @@ const PACE: Duration = Duration::from_millis(3);
 /// The delay on a terminal: as fast as people read.
 const PACE_WATCHED: Duration = Duration::from_millis(15);
 
-/// Runs the conversation in this process.
+/// Runs the chat in this process.
 pub(super) async fn talk(
     session: Session,
     (mut config, file): (Config, Option<&Path>),
     env: &Env<'_>,
     output: Output<'_>,
 ) -> anyhow::Result<Exit> {
-    // The other servers are not used by a conversation, so they are not started.
+    // The other servers are not used by a chat, so they are not started.
     config.mcp.retain(|server| config.chat.mcp.contains(&server.name));
     if Config::file(file).is_none() {
         let folder = config.store.display();

@@ -101,7 +101,7 @@ pub enum ChatFrame {
         /// The step that follows.
         then: Sequel,
     },
-    /// A row of the conversation.
+    /// A row of the chat.
     Message(Box<MessageRow>),
     /// A tool call begins or has ended.
     ToolCallUpdate(Box<ToolCallUpdate>),
@@ -205,7 +205,7 @@ pub enum ChatFrame {
 /// The subtask that a frame belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// The call that the subtask is; null for the conversation itself.
+    /// The call that the subtask is; null for the turn itself.
     pub parent_id: Option<String>,
     /// The nesting depth of the subtask.
     pub depth: u32,

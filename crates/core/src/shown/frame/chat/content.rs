@@ -10,7 +10,7 @@ use crate::shown::frame::field::{Iso, Nullable};
 use consort_spec::message::Attached;
 use consort_spec::text::Text;
 
-/// A row of a conversation.
+/// A row of a chat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRow {
     /// Its id.
