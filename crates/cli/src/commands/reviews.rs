@@ -12,8 +12,13 @@ use crate::commands::call::{Printed, call, wrong};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::{Page, Record};
+use crate::show::safe::safe;
 use crate::show::table::{Column, Table};
-use crate::show::words::{ago, until};
+use crate::show::words::{ago, preview, until};
+use crate::show::wrap::wrapped;
+
+/// The beginning of the lines of a text that is reviewed.
+const INDENT: &str = "  ";
 
 /// The arguments, as typed.
 pub(crate) type Args = Group<Command>;
@@ -152,7 +157,7 @@ fn about(review: Record<'_>) -> String {
     match review.text("timing") {
         "BEFORE_EXECUTION" => "may it start?".to_owned(),
         "DURING_EXECUTION" => review.line("prompt"),
-        _ => review.line("taskOutput"),
+        _ => preview(review.text("taskOutput")),
     }
 }
 
@@ -171,6 +176,32 @@ pub(super) fn paragraph(review: Record<'_>, page: &Page) -> String {
         "DURING_EXECUTION" => (format!("by `{task}`, which asks"), review.text("prompt").to_owned(), "edit --output …"),
         _ => (format!("of `{task}`"), review.text("taskOutput").to_owned(), "approve"),
     };
-    let text: String = text.trim_end().lines().map(|line| format!("  {line}\n")).collect();
+    let text = text.trim_end();
+    let lines = match page.room {
+        Some(columns) => wrapped(&safe(text), columns.saturating_sub(INDENT.len())),
+        None => text.lines().map(str::to_owned).collect(),
+    };
+    let text: String = lines.iter().map(|line| format!("{INDENT}{line}\n")).collect();
     format!("Review {id} {what}{due}.\n{text}consort reviews decide {id} {word}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_a_terminal_the_text_of_a_review_is_broken_between_words() {
+        let review = json!({ "reviewId": "run-1-review-0", "taskName": "write", "timing": "AFTER_EXECUTION",
+            "taskOutput": "The queen lays two thousand eggs a day\nin May" });
+        let page = Page { now: 0, room: Some(20) };
+        let expected = "\
+Review run-1-review-0 of `write`.
+  The queen lays two
+  thousand eggs a
+  day
+  in May
+consort reviews decide run-1-review-0 approve
+";
+        assert_eq!(paragraph(Record(&review), &page), expected);
+    }
 }

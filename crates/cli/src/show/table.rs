@@ -1,7 +1,8 @@
 //! Rows in columns. On a terminal no line is longer than the room: the widest text is
-//! cut, then of ids only a beginning is shown that still means one, then amounts are
-//! left out, the last first, and all texts but the last; a name, which people type
-//! again, is never cut. Elsewhere everything is printed.
+//! cut as long as it can be read, then of ids only a beginning is shown that still means
+//! one, then texts are cut further, then amounts are left out, the last first, and all
+//! texts but the last; a name, which people type again, is never cut. Elsewhere
+//! everything is printed.
 
 use std::collections::BTreeSet;
 
@@ -11,6 +12,8 @@ use super::words::{cut, one_line, padded, right, width};
 const GAP: &str = "  ";
 /// Columns that a text keeps even if there is little room.
 const TEXT_MIN: usize = 6;
+/// Columns below which a text is not cut as long as ids are whole: their beginnings do as well.
+const TEXT_READABLE: usize = 24;
 
 /// Characters that a beginning of an id keeps after its first word: they hold the
 /// millisecond in which it was made, and more.
@@ -86,11 +89,15 @@ impl Table {
     /// Makes columns narrower until all fit, as far as that is possible.
     fn fit(&self, widths: &mut Vec<usize>, room: usize) {
         let mut shown = widths.clone();
+        let mut least = TEXT_READABLE;
         while taken(widths) > room {
-            if let Some(width) = self.widest_text(widths).filter(|width| **width > TEXT_MIN) {
+            if let Some(width) = self.widest_text(widths).filter(|width| **width > least) {
                 *width -= 1;
-            } else if self.shorten_ids(&mut shown) {
-                widths.clone_from(&shown);
+            } else if least > TEXT_MIN {
+                least = TEXT_MIN;
+                if self.shorten_ids(&mut shown) {
+                    widths.clone_from(&shown);
+                }
             } else if let Some(width) = self.last_amount(&mut shown) {
                 // The texts get its room, so they are cut anew.
                 *width = 0;
@@ -174,7 +181,12 @@ mod tests {
         ids.iter().for_each(|id| table.row([*id, "7", "a story about bees"].map(str::to_owned)));
         let lines = |room: usize| table.text(Some(room)).lines().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(lines(80)[1], format!("{}       7  a story about bees", ids[0]));
-        assert_eq!(lines(60)[1], format!("{}       7  a story about…", ids[0]), "a text gives way first");
+        let wide = "a story about a bee and a queen";
+        let mut longer = Table::new(&[("RUN", Column::Id), ("WHAT", Column::Text)]);
+        ids.iter().for_each(|id| longer.row([*id, wide].map(str::to_owned)));
+        let first = |room: usize| longer.text(Some(room)).lines().nth(1).map(str::to_owned);
+        assert_eq!(first(64), Some(format!("{}  a story about a bee and a…", ids[0])), "a text gives way first");
+        assert_eq!(first(60), Some(format!("run-0190a1b2c3d47e5f8091  {wide}")), "as long as it can be read");
         assert_eq!(
             lines(40)[1..],
             ["run-0190a1b2c3d47e5f8091       7  a sto…", "run-0190a1b2c3d47e5f8092       7  a sto…"]

@@ -72,6 +72,13 @@ pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns a text of a model in one line, without the signs of Markdown at the beginnings of its lines and around words.
+pub(crate) fn preview(text: &str) -> String {
+    let sign = |word: &&str| matches!(*word, "-" | "*" | ">") || (!word.is_empty() && word.chars().all(|it| it == '#'));
+    let line = |line: &str| line.split_whitespace().skip_while(sign).collect::<Vec<_>>().join(" ").replace("**", "");
+    one_line(&text.lines().map(line).collect::<Vec<_>>().join(" "))
+}
+
 /// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     measure_text_width(text)
@@ -121,6 +128,19 @@ fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_preview_is_one_line_without_the_signs_of_markdown() {
+        let cases = [
+            ("# Bees\n\n## Hives\n- **one** is full\n> said", "Bees Hives one is full said"),
+            ("-5 degrees\n#1 of all", "-5 degrees #1 of all"),
+            ("{\"a\": 1}", "{\"a\": 1}"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(preview(text), expected);
+        }
+    }
 
     #[test]
     fn spans_read_the_way_people_say_them() {

@@ -4,7 +4,7 @@
 use crate::commands::runs::list::{doing, standing};
 use crate::show::record::{Page, Record};
 use crate::show::safe::{exact, exact_json};
-use crate::show::words::dollars;
+use crate::show::words::{dollars, preview};
 
 /// A row of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) fn review(review: Record<'_>, now: u64) -> Item {
     let (kind, status, asked) = match review.text("timing") {
         "BEFORE_EXECUTION" => (Kind::Beginning, "review", "may it start?".to_owned()),
         "DURING_EXECUTION" => (Kind::Question, "question", review.line("prompt")),
-        _ => (Kind::Output(review.text("taskOutput").to_owned()), "review", review.line("taskOutput")),
+        _ => (Kind::Output(review.text("taskOutput").to_owned()), "review", preview(review.text("taskOutput"))),
     };
     let text = match &kind {
         Kind::Question => review.text("prompt").to_owned() + &options(review),

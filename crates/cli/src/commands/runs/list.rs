@@ -155,6 +155,9 @@ impl Args {
     }
 }
 
+/// Columns of a terminal that has room for everything that is known of a run.
+const WIDE_MIN: usize = 100;
+
 fn table(answer: Record<'_>, page: &Page) -> Table {
     let mut table = Table::new(&[
         ("RUN", Column::Id),
@@ -164,9 +167,12 @@ fn table(answer: Record<'_>, page: &Page) -> Table {
         ("TOOK", Column::Amount),
         ("TOKENS", Column::Amount),
         ("COST", Column::Amount),
+        ("ABOUT", Column::Text),
         ("TAGS", Column::Text),
         ("NOW", Column::Text),
     ]);
+    // What a run is about and does says more than its amounts and tags.
+    let is_wide = page.room.is_none_or(|columns| columns >= WIDE_MIN);
     for run in answer.list("runs") {
         let tasks = run.count("completedTasks").zip(run.count("taskCount"));
         table.row([
@@ -174,10 +180,11 @@ fn table(answer: Record<'_>, page: &Page) -> Table {
             standing(run),
             tasks.map(|(done, all)| format!("{done}/{all}")).unwrap_or_default(),
             run.since("startedAt", page).map(ago).unwrap_or_default(),
-            run.span("durationMs").map(span).unwrap_or_default(),
-            run.count("totalTokens").filter(|tokens| *tokens > 0).map(grouped).unwrap_or_default(),
-            run.cost("costEstimate").map(dollars).unwrap_or_default(),
-            run.pairs("tags"),
+            run.span("durationMs").filter(|_| is_wide).map(span).unwrap_or_default(),
+            run.count("totalTokens").filter(|tokens| is_wide && *tokens > 0).map(grouped).unwrap_or_default(),
+            run.cost("costEstimate").filter(|_| is_wide).map(dollars).unwrap_or_default(),
+            run.line("title"),
+            if is_wide { run.pairs("tags") } else { String::new() },
             doing(run),
         ]);
     }
@@ -246,7 +253,7 @@ mod tests {
     #[test]
     fn the_list_fits_at_forty_eighty_and_a_hundred_and_twenty_columns() {
         let run = |id: &str, status: &str, task: &str| {
-            json!({ "runId": id, "status": status, "taskCount": 3,
+            json!({ "runId": id, "status": status, "taskCount": 3, "title": "How the hives came through the winter",
                 "completedTasks": 1, "startedAt": "2026-03-15T10:29:48.000Z", "durationMs": 64_000, "totalTokens": 1204,
                 "tags": { "team": "green", "season": "winter" }, "waitingFor": "review", "currentTask": { "name": task } })
         };
@@ -265,14 +272,14 @@ run-01a1ddf8e15f715a  running    writer…
 run-01a1de2d4b4d71f8  completed  蜂の巣…
 ";
     const EIGHTY: &str = "\
-RUN                   STATUS     TASKS  STARTED    TOOK  TOKENS  TAGS     NOW
-run-01a1ddf8e15f715a  running      1/3  12s ago  1m 04s   1,204  team=g…  write…
-run-01a1de2d4b4d71f8  completed    1/3  12s ago  1m 04s   1,204  team=g…  蜂の…
+RUN                   STATUS     TASKS  STARTED  ABOUT            NOW
+run-01a1ddf8e15f715a  running      1/3  12s ago  How the hives…   writer: waits…
+run-01a1de2d4b4d71f8  completed    1/3  12s ago  How the hives…   蜂の巣: waits…
 ";
     const WIDE: &str = "\
-RUN                                   STATUS     TASKS  STARTED    TOOK  TOKENS  TAGS                 NOW
-run-01a1ddf8e15f715ab80c8f3a822a1fe3  running      1/3  12s ago  1m 04s   1,204  team=green season=…  writer: waits for…
-run-01a1de2d4b4d71f8ada35d1701b0e19c  completed    1/3  12s ago  1m 04s   1,204  team=green season=…  蜂の巣: waits for…
+RUN                   STATUS     TASKS  STARTED    TOOK  TOKENS  ABOUT              TAGS               NOW
+run-01a1ddf8e15f715a  running      1/3  12s ago  1m 04s   1,204  How the hives ca…  team=green seaso…  writer: waits fo…
+run-01a1de2d4b4d71f8  completed    1/3  12s ago  1m 04s   1,204  How the hives ca…  team=green seaso…  蜂の巣: waits fo…
 ";
 
     #[test]
