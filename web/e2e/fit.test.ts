@@ -79,6 +79,28 @@ describe.each(SIZES)('at $width by $height pixels', (size) => {
       if (size.width < 1_000) expect(send?.height).toBeGreaterThanOrEqual(40);
     }));
 
+  it('a chat stays at the last word when its content becomes shorter and longer at once', () =>
+    opened(size, async (page) => {
+      await page.goto(`${server.url}/chat/new`);
+      await enter(page.getByRole('textbox', { name: 'Message' }), LONG);
+      const log = page.getByRole('log');
+      await log.getByText(/word2000\b/).waitFor();
+      const grow = (...heights: number[]): Promise<void> =>
+        log.evaluate((at, wanted) => {
+          const last = at.firstElementChild?.lastElementChild as HTMLElement;
+          for (const height of wanted) {
+            last.style.paddingBottom = `${height}px`;
+            // What is shown has this height before it gets the next one.
+            at.getBoundingClientRect();
+          }
+        }, heights);
+      await grow(600);
+      await expect.poll(() => below(log)).toBeLessThan(2);
+      await grow(0, 300);
+      await expect.poll(() => below(log)).toBeLessThan(2);
+      expect(await page.getByRole('button', { name: 'Jump to latest' }).count()).toBe(0);
+    }));
+
   it('a long review keeps its buttons, in the inbox and on the page of its run', () =>
     opened(size, async (page) => {
       const run = await server.submit({ tasks: [{ name: 'draft', description: `${LONG} Draft`, review: 'required' }] });

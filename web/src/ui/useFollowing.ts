@@ -20,7 +20,7 @@ export interface Following {
 /** Keeps a box scrolled to its end while its content grows, until the reader goes up. */
 export function useFollowing(): Following {
   const box = useRef<HTMLDivElement>(null);
-  const lastTop = useRef(0);
+  const last = useRef({ top: 0, height: 0 });
   const [isFollowing, setFollowing] = useState(true);
   // The observer outlives renders, so it reads the newest answer here.
   const wanted = useRef(true);
@@ -48,10 +48,10 @@ export function useFollowing(): Following {
     const { current: at } = box;
     if (!at) return;
     const left = at.scrollHeight - at.scrollTop - at.clientHeight;
-    const wentUp = at.scrollTop < lastTop.current;
-    lastTop.current = at.scrollTop;
-    // Growing content moves the end away without a reader's doing; only a reader moves up, except where the content
-    // became shorter, and that ends at the end.
+    // Growing content moves the end away without a reader's doing. Content that becomes shorter moves the reader up,
+    // and may have grown again by the time this is told of it.
+    const wentUp = at.scrollTop < last.current.top && at.scrollHeight >= last.current.height;
+    last.current = { top: at.scrollTop, height: at.scrollHeight };
     want(wentUp ? left <= ROUNDING_PX : wanted.current || left < NEAR_PX);
   };
   const follow = (): void => {
