@@ -6,6 +6,7 @@ import ReactMarkdown, { type Components, type ExtraProps } from 'react-markdown'
 import rehypeSanitize from 'rehype-sanitize';
 import remarkGfm from 'remark-gfm';
 import remarkMath from 'remark-math';
+import { breaks } from './breaks';
 import { CopyText } from './CopyText';
 import css from './Markdown.module.css';
 import { HeadingLevel, relevel } from './headings';
@@ -98,7 +99,7 @@ const PLUGINS = [remarkGfm, [remarkMath, { singleDollarTextMath: false }]] as co
 export default function Rendered({ text }: { text: string }) {
   const marked = useMemo(() => mathMarks(text), [text]);
   const level = useContext(HeadingLevel);
-  const plugins = useMemo(() => [rehypeSanitize, relevel(level)], [level]);
+  const plugins = useMemo(() => [rehypeSanitize, relevel(level), breaks], [level]);
   return (
     <ReactMarkdown remarkPlugins={[...PLUGINS] as never} rehypePlugins={plugins as never} components={COMPONENTS}>
       {marked}
