@@ -1,7 +1,8 @@
-import { Select, Textarea } from '@mantine/core';
+import { Textarea } from '@mantine/core';
 import { useState } from 'react';
 import type { RunDetail } from '../../api/types';
 import { Diff } from '../../ui/Diff';
+import { TaskSelect } from './TaskSelect';
 import { t } from '../../words/t';
 
 interface OutputChangeProps {
@@ -29,19 +30,16 @@ export function OutputChange({ detail, outputs, change, first }: OutputChangePro
   if (done.length === 0) return null;
   return (
     <>
-      <Select
+      <TaskSelect
         label={t('Edit an output')}
         description={
           changed.length > 0
             ? t('Edited: {names}', { names: changed.join(', ') })
             : t('The tasks that read it go on with the edited one')
         }
-        placeholder={t('None')}
-        clearable
-        searchable
-        data={done.map((each) => each.name)}
-        value={name}
-        onChange={setName}
+        tasks={done}
+        name={name}
+        choose={setName}
       />
       {task ? (
         <>

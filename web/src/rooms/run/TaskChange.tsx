@@ -2,6 +2,7 @@ import { Select, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useCapabilities } from '../../api/queries';
 import type { RunDetail, TaskOverride } from '../../api/types';
+import { TaskSelect } from './TaskSelect';
 import { t } from '../../words/t';
 
 interface TaskChangeProps {
@@ -24,19 +25,16 @@ export function TaskChange({ detail, overrides, change }: TaskChangeProps) {
   const changed = Object.keys(overrides);
   return (
     <>
-      <Select
+      <TaskSelect
         label={t('Change a task')}
         description={
           changed.length > 0
             ? t('Changed: {names}', { names: changed.join(', ') })
             : t('A task that the new run has not begun')
         }
-        placeholder={t('None')}
-        clearable
-        searchable
-        data={detail.tasks.map((each) => each.name)}
-        value={name}
-        onChange={setName}
+        tasks={detail.tasks}
+        name={name}
+        choose={setName}
       />
       {task ? (
         <>
