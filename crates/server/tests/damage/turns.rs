@@ -57,7 +57,10 @@ async fn of_a_damaged_turn_the_part_before_the_damage_is_shown() {
 
     // A server that has looked through the store knows of the damage, another finds it on the way.
     for is_known in [true, false] {
-        let log = Arc::new(SqliteLog::open(&path).unwrap());
+        // Of its own, because the server before may still hold its file.
+        let copy = folder.path().join(format!("{is_known}.db"));
+        std::fs::copy(&path, &copy).unwrap();
+        let log = Arc::new(SqliteLog::open(&copy).unwrap());
         let seams = engine_over(Arc::default(), model(), Capacity::UNLIMITED).seams().clone().over(log);
         let engine = Engine::new(seams);
         let server = of(&engine);
