@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 
 
 class Shouting(AgentExecutor):
-    """What the agent does."""
+    """The agent."""
 
     def __init__(self):
         self.waits = threading.Event()

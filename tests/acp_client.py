@@ -21,7 +21,7 @@ ASKING = '\n[chat]\npermission_mode = "default"\n'
 
 
 class Editor(acp.Client):
-    """What an editor does when the agent tells or asks it something."""
+    """The editor, which the agent tells or asks something."""
 
     def __init__(self, choice="allow"):
         self.choice, self.updates, self.asked = choice, [], []

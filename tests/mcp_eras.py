@@ -80,7 +80,7 @@ def answered(message):
 
 
 def news(request_id):
-    """What a listener is told: first that it is heard, then whatever changes."""
+    """The messages to a listener: first that it is heard, then each change."""
     LISTENERS[request_id] = queue.Queue()
     about = {"_meta": {META + "subscriptionId": request_id}}
     accepted = about | {"notifications": {"toolsListChanged": True}}
@@ -137,7 +137,7 @@ class Endpoint(BaseHTTPRequestHandler):
             self.reply(200, answered(message))
 
     def wrong(self, message):
-        """What a server of this era refuses before it looks at the request."""
+        """The refusals of a server of this era, before it looks at the request."""
         if ERA == "new":
             if self.headers["MCP-Protocol-Version"] != NEW:
                 return {"code": -32020, "message": "Missing MCP-Protocol-Version header"}

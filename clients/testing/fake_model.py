@@ -18,7 +18,7 @@ from typing import Any
 
 
 HELD_SECONDS = 60
-"""How long an answer is held: a test that forgot it fails and does not hang."""
+"""The time for which an answer is held: a test that forgot it fails and does not hang."""
 
 
 class FakeModel:
@@ -45,7 +45,7 @@ class FakeModel:
 
 
 held: defaultdict[str, threading.Event] = defaultdict(threading.Event)
-"""What answers wait for, by its name."""
+"""The conditions that answers wait for, by name."""
 
 
 class Handler(BaseHTTPRequestHandler):

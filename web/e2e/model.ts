@@ -48,7 +48,7 @@ function closed(server: Server): Promise<void> {
   return new Promise((done) => server.close(() => done()));
 }
 
-/** What the test has let go on. */
+/** The answers that the test has let go on. */
 class Holds {
   readonly #released: string[] = [];
   #waiting: (() => void)[] = [];

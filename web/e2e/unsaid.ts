@@ -15,7 +15,7 @@ export function collectData(page: Page, values: Set<string>): () => Promise<unkn
   return () => Promise.all(reading);
 }
 
-/** What every page may show; a page that is left early takes the answers it did not read with it. */
+/** The answers that every page may show; a page that is left early takes the answers it did not read with it. */
 const KNOWN = ['capabilities', 'me', 'status', 'runs', 'threads', 'workflows', 'network', 'collections', 'reviews'];
 
 /** Takes over what the server tells of everything, and what was said in its conversations. */

@@ -1,4 +1,4 @@
-"""What is refused, by whom and in which words."""
+"""Refusals, with who refused and in which words."""
 
 from __future__ import annotations
 

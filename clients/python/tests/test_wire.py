@@ -1,4 +1,4 @@
-"""What is read and decided without waiting."""
+"""The parts that read and decide without waiting."""
 
 from __future__ import annotations
 

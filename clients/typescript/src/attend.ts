@@ -5,7 +5,7 @@ import { Conflict, NotFound } from './errors.js';
 interface Waiting<Row, Decision> {
   /** Sends a request until the server is there. */
   patiently: <T>(request: () => Promise<T>) => Promise<T>;
-  /** What waits now. */
+  /** The questions that are open now. */
   open: () => Promise<Row[]>;
   idOf: (row: Row) => string;
   /** Decides about it; `undefined` leaves it to somebody else. */

@@ -83,9 +83,9 @@ export class RunFailed extends ConsortError {
 
 /** A turn of a chat did not come to an answer. */
 export class TurnFailed extends ConsortError {
-  /** How it ended: `FAILED` or `CANCELLED`. */
+  /** Its last status: `FAILED` or `CANCELLED`. */
   readonly status: string;
-  /** What had been said before. */
+  /** The words that came before the failure. */
   readonly partial: string;
 
   constructor(status: string, message: string, partial: string) {

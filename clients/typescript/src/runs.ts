@@ -63,12 +63,12 @@ export class Run {
     return detail.parsedOutput ?? detail.output;
   }
 
-  /** Where it stands, with its tasks and outputs. */
+  /** Returns the run with its tasks and outputs. */
   detail(): Promise<RunDetail> {
     return this.#transport.call('GET /api/runs/{id}', { path: this.#path });
   }
 
-  /** What waits for a person. */
+  /** The open reviews. */
   async reviews(): Promise<Review[]> {
     return (await this.#transport.call('GET /api/reviews', { query: { runId: this.id } })).reviews;
   }
@@ -169,7 +169,7 @@ export class Runs {
     return new Run(this.#transport, taken.runId);
   }
 
-  /** What a request would run; nothing is started. */
+  /** Returns the plan of a request; nothing is started. */
   async plan(request: RunRequest = {}): Promise<Rehearsal> {
     return (await this.#transport.call('POST /api/runs', { body: { ...request, dryRun: true } })) as Rehearsal;
   }

@@ -22,7 +22,7 @@ export interface FollowThread {
 /** One message and all that follows it, to the answer. */
 export class Turn {
   readonly id: string;
-  /** How many messages go before it, where it waits. */
+  /** The number of messages before it, while it waits. */
   readonly queuePosition: number | undefined;
   readonly #thread: Thread;
   readonly #since: number | undefined;
@@ -110,7 +110,7 @@ export class Thread {
     await this.#transport.call('POST /api/approvals/{id}', { path: { id: approvalId }, body: { decision } });
   }
 
-  /** What was said so far. */
+  /** The messages so far. */
   async messages(): Promise<Message[]> {
     return (await this.#transport.call('GET /api/threads/{id}/messages', { path: this.#path })).messages;
   }
@@ -120,7 +120,7 @@ export class Thread {
     await this.#transport.call('POST /api/threads/{id}/stop', { path: this.#path });
   }
 
-  /** Where it stands. */
+  /** Returns its state. */
   detail(): Promise<Row> {
     return this.#transport.call('GET /api/threads/{id}', { path: this.#path });
   }

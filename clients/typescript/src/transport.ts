@@ -22,7 +22,7 @@ export type Operation = keyof Requests;
 /** The names in the path of a request. */
 type Names<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
 
-/** What is said with a request: the values in its path, its query, headers and body. */
+/** The parts of a request: the values in its path, its query, headers and body. */
 export type Call<O extends Operation> = {
   query?: Record<string, string | number | boolean | undefined>;
   headers?: Record<string, string>;
@@ -30,7 +30,7 @@ export type Call<O extends Operation> = {
 } & ([Names<O>] extends [never] ? { path?: never } : { path: Record<Names<O>, string> }) &
   (Requests[O] extends { body: infer Body } ? { body?: Body } : { body?: never });
 
-/** What is said when there is nothing to say: only a request without names in its path may leave it out. */
+/** The parts of a request that has none: only one without names in its path may leave them out. */
 export type Rest<O extends Operation> = [Names<O>] extends [never] ? [call?: Call<O>] : [call: Call<O>];
 
 export type Answer<O extends Operation> = Requests[O]['answer'];
@@ -55,7 +55,7 @@ interface Received {
 /** JSON, and what is text and nothing else. */
 const ACCEPT = 'application/json, text/plain;q=0.5, text/markdown;q=0.5';
 
-/** Which frames of a stream are wanted. */
+/** The frames of a stream that are wanted. */
 export interface Following {
   /** The number of a frame that came before. */
   since?: number | undefined;
@@ -127,7 +127,7 @@ export class Transport {
     }
   }
 
-  /** What a request answers, once the server is there: in the middle of something long it may be away. */
+  /** Returns the answer to a request, once the server is there: in the middle of something long it may be away. */
   async patiently<T>(request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const absence = new Absence(this.#patienceMs);
     for (;;) {

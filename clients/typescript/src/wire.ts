@@ -100,7 +100,7 @@ type Words = Extract<ServerChunk, { call_id: string }> & { offset: number };
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What has been received of a stream, so that nothing comes twice. */
+/** The frames of a stream that were received, so that nothing comes twice. */
 export class Position {
   /** The number of the last stored frame. */
   last: number | undefined;
@@ -146,7 +146,7 @@ export class Position {
   }
 }
 
-/** How long a server has been away, and how long to wait for it. */
+/** The time that a server has been away, and the time to wait for it. */
 export class Absence {
   readonly #patience: number;
   #since: number | undefined;

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 import { HOME, QUIET, Served } from './harness.js';
 
-/** What each prints. */
+/** The output of each. */
 const PRINTS: Record<string, RegExp> = {
   'ask.ts': /^# Program of an evening about bees\n/,
   'chat.ts': /^> What is 42 \* 17\?\n- 42 \* 17 = \*\*714\*\*\n[^>]+> And 6 \* 7\?\n- 6 \* 7 = \*\*42\*\*\n/,

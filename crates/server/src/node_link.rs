@@ -52,7 +52,7 @@ const WRONG_SECRET: u16 = 4401;
 pub(crate) fn endpoints() -> Vec<Endpoint> {
     vec![
         get(PATH, upgrade)
-            .named(Tag::Server, "clusterLink", "The link of another node that shares this server's store")
+            .named(Tag::Server, "clusterLink", "Open the link of another node that shares this server's store")
             .about(
                 "For nodes of a cluster alone: both sides prove that they know `[cluster] secret`; who does not is \
                  refused with the close code 4401.",

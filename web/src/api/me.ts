@@ -11,11 +11,11 @@ export interface Me {
   name: string;
   owner: string;
   scopes: string[];
-  /** Whose runs it sees. */
+  /** The owners whose runs it sees. */
   sees: 'own' | 'all';
 }
 
-/** What an action of each scope is. */
+/** The actions of each scope, in words. */
 const ACTS: Record<Scope, string> = {
   run: t('Starting and steering'),
   review: t('Deciding'),

@@ -17,7 +17,7 @@ import css from './Shell.module.css';
 import { chooseLanguage, type Language, LANGUAGES } from '../words/language';
 import { t } from '../words/t';
 
-/** Who is signed in and what they may do, with the settings of this browser and the way out. */
+/** The caller and the scopes of its key, with the settings of this browser and the way out. */
 export function Identity({ search }: { search: () => void }) {
   const me = useMe();
   const { value } = useStore(key);

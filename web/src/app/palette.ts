@@ -87,7 +87,7 @@ function documentAddress(id: string): string {
   return `/documents?${new URLSearchParams({ collection: id.slice(0, end), document: id.slice(end + 1) })}`;
 }
 
-/** What the server found, without what is listed already. */
+/** The results of the server, without those that are listed already. */
 export function hitEntries(hits: readonly Hit[], listed: readonly Entry[]): Entry[] {
   const known = new Set(listed.map(({ id }) => id));
   return hits

@@ -9,7 +9,7 @@ import type { Of } from '../run/frame';
 export interface EarlierReview {
   reviewId: string;
   output: string;
-  /** Who decided, and what they said. */
+  /** The person who decided, with their words. */
   by?: string;
   decision?: string;
   feedback?: string;

@@ -81,7 +81,7 @@ export interface Task {
   when?: string;
   /** The list for each of whose items it is done. */
   forEach?: string;
-  /** What came of it for each item or in each round, in the order they began. */
+  /** Its results for each item or in each round, in the order they began. */
   instances?: readonly Instance[];
 }
 

@@ -20,7 +20,7 @@ export function instanceName({ item, round }: { item?: number; round?: number })
   ].join(', ');
 }
 
-/** What a condition or a list came to. */
+/** The value of a condition or of a list, in words. */
 export function evaluatedText({ group, taskName, round, key, value, error }: Of<'expression_evaluated'>): string {
   const owner = `${group ?? taskName ?? ''}${round === undefined ? '' : `, ${t('round {round}', { round: round + 1 })}`}`;
   const told = Array.isArray(value)

@@ -2,7 +2,7 @@ import { type DragEvent, type ReactNode, useState } from 'react';
 import css from './DropArea.module.css';
 
 interface DropAreaProps {
-  /** What dropping does, shown while files are over the area. */
+  /** The effect of dropping, shown while files are over the area. */
   says: string;
   /** Absent where nothing may be dropped. */
   take: ((files: File[]) => void) | undefined;

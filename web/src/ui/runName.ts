@@ -1,7 +1,7 @@
 import { t } from '../words/t';
 import { shortId } from './format';
 
-/** What a run is called: what it is about, else its ensemble and the end of its id. Runs of earlier versions have no title. */
+/** Returns the name of a run: its title, else its ensemble and the end of its id. Runs of earlier versions have no title. */
 export function runName({ title, ensemble, runId }: { title?: string; ensemble: string; runId: string }): string {
   return title || `${ensemble || t('Composed run')} ${shortId(runId)}`;
 }

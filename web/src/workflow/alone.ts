@@ -5,7 +5,7 @@ import { givenNames, referencesOf, toTaskDocument, typedInput } from './convert'
 import { find, type Graph, variables } from './graph';
 import { t } from '../words/t';
 
-/** What a task reads, by name, in the order it is read. */
+/** The tasks that a task reads, by name, in the order they are read. */
 export function readNames(graph: Graph, id: string): string[] {
   const names = givenNames(graph.tasks);
   const reads = find(graph, id)?.reads ?? [];

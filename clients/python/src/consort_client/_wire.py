@@ -115,7 +115,7 @@ class Decoder:
 
 @dataclass
 class Position:
-    """What has been received of a stream, so that nothing comes twice."""
+    """The frames of a stream that were received, so that nothing comes twice."""
 
     last: int | None
     """The number of the last stored frame."""
@@ -158,7 +158,7 @@ class Position:
 
 @dataclass
 class Absence:
-    """How long a server has been away, and how long to wait for it."""
+    """The time that a server has been away, and the time to wait for it."""
 
     patience: float
     since: float | None = None

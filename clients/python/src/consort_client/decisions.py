@@ -1,4 +1,4 @@
-"""What a callback may say about a review: `approve()`, `edit(…)`, `reject(…)`, `exit_early()`."""
+"""The decisions that a callback may return for a review: `approve()`, `edit(…)`, `reject(…)`, `exit_early()`."""
 
 from __future__ import annotations
 

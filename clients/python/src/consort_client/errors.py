@@ -29,7 +29,7 @@ class Problem(ConsortError):
         self.code: str = str(body.get("error", body.get("code", "UNKNOWN")))
         """The code for programs, such as `RUN_NOT_FOUND`."""
         self.message: str = str(body.get("message", f"the server answered with status {status}"))
-        """What was wrong and what is allowed, for people."""
+        """The mistake and what is allowed, in words."""
         self.mistakes: list[Mistake] = body.get("mistakes", [])
         """Every mistake in the request, each with its place."""
         self.request_id: str | None = body.get("requestId")
@@ -84,9 +84,9 @@ class TurnFailed(ConsortError):
 
     def __init__(self, status: str, message: str, partial: str) -> None:
         self.status = status
-        """How it ended: `FAILED` or `CANCELLED`."""
+        """Its last status: `FAILED` or `CANCELLED`."""
         self.partial = partial
-        """What had been said before."""
+        """The words that came before the failure."""
         super().__init__(f"{status}: {message}" if message else status)
 
 

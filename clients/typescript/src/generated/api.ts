@@ -2512,24 +2512,24 @@ export interface Requests {
     body: ResponseRequest;
     answer: Response;
   };
-  /** The Model Context Protocol */
+  /** Speak the Model Context Protocol */
   'POST /mcp': {
     body: Record<string, unknown>;
     answer: Record<string, unknown>;
   };
-  /** What a client of /mcp must show */
+  /** Get the OAuth metadata of /mcp */
   'GET /.well-known/oauth-protected-resource': {
     answer: ProtectedResource;
   };
-  /** The same, at the path of the resource */
+  /** Get the OAuth metadata of /mcp, at the path of the resource */
   'GET /.well-known/oauth-protected-resource/mcp': {
     answer: ProtectedResource;
   };
-  /** What this agent can do */
+  /** Get the agent card */
   'GET /.well-known/agent-card.json': {
     answer: Record<string, unknown>;
   };
-  /** The A2A protocol */
+  /** Speak the A2A protocol (JSON-RPC) */
   'POST /a2a': {
     body: Record<string, unknown>;
     answer: Record<string, unknown>;
@@ -2539,42 +2539,42 @@ export interface Requests {
     body: Record<string, unknown>;
     answer: Record<string, unknown>;
   };
-  /** Send a message, and follow its task */
+  /** Send a message and stream its task */
   'POST /a2a/v1/message:stream': {
     body: Record<string, unknown>;
     answer: unknown;
   };
-  /** The caller's tasks */
+  /** List the caller's tasks */
   'GET /a2a/v1/tasks': {
     answer: Record<string, unknown>;
   };
-  /** A task; with `:subscribe` after its id, what happens to it */
+  /** Get a task, or stream it (`:subscribe` after its id) */
   'GET /a2a/v1/tasks/{id}': {
     answer: Record<string, unknown>;
   };
-  /** Cancel a task (`:cancel` after its id), or follow it (`:subscribe`) */
+  /** Cancel a task (`:cancel` after its id), or stream it (`:subscribe`) */
   'POST /a2a/v1/tasks/{id}': {
     body: Record<string, unknown>;
     answer: Record<string, unknown>;
   };
-  /** Name an address that is told of a task */
+  /** Add an address that is notified about a task */
   'POST /a2a/v1/tasks/{id}/pushNotificationConfigs': {
     body: Record<string, unknown>;
     answer: Record<string, unknown>;
   };
-  /** The addresses that are told of a task */
+  /** List the addresses that are notified about a task */
   'GET /a2a/v1/tasks/{id}/pushNotificationConfigs': {
     answer: Record<string, unknown>;
   };
-  /** An address that is told of a task */
+  /** Get an address that is notified about a task */
   'GET /a2a/v1/tasks/{id}/pushNotificationConfigs/{config}': {
     answer: Record<string, unknown>;
   };
-  /** Tell an address no more */
+  /** Delete an address that is notified about a task */
   'DELETE /a2a/v1/tasks/{id}/pushNotificationConfigs/{config}': {
     answer: Record<string, unknown>;
   };
-  /** What this agent can do for the caller */
+  /** Get the agent card for this caller */
   'GET /a2a/v1/extendedAgentCard': {
     answer: Record<string, unknown>;
   };
@@ -2694,19 +2694,19 @@ export interface Requests {
   'GET /api/status': {
     answer: Status;
   };
-  /** Whether the server answers */
+  /** Check that the server answers */
   'GET /api/health/live': {
     answer: Live;
   };
-  /** Whether the server takes work */
+  /** Check that the server accepts work */
   'GET /api/health/ready': {
     answer: Health;
   };
-  /** Whether the server has started */
+  /** Check that the server has started */
   'GET /api/health/startup': {
     answer: Health;
   };
-  /** Finish what runs, take nothing new, and stop */
+  /** Finish active runs, accept nothing new, and stop */
   'POST /api/lifecycle/drain': {
     answer: Drained;
   };
@@ -2722,7 +2722,7 @@ export interface Requests {
   'GET /metrics': {
     answer: unknown;
   };
-  /** This description */
+  /** Get this description */
   'GET /openapi.json': {
     answer: Record<string, unknown>;
   };
@@ -2734,7 +2734,7 @@ export interface Requests {
   'GET /ws': {
     answer: unknown;
   };
-  /** The link of another node that shares this server's store */
+  /** Open the link of another node that shares this server's store */
   'GET /cluster/link': {
     answer: unknown;
   };

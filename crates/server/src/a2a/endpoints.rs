@@ -38,11 +38,11 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
     };
     vec![
         get("/.well-known/agent-card.json", public_card)
-            .named(Tag::A2a, "agentCard", "What this agent can do")
+            .named(Tag::A2a, "agentCard", "Get the agent card")
             .public()
             .answers::<Map<String, Value>>(StatusCode::OK, "The agent card."),
         post(PATH, rpc)
-            .named(Tag::A2a, "a2a", "The A2A protocol")
+            .named(Tag::A2a, "a2a", "Speak the A2A protocol (JSON-RPC)")
             .about(about)
             .needs(Scope::Run, Whose::Key)
             .body::<Map<String, Value>>()
@@ -52,40 +52,40 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
             .named(Tag::A2a, "a2aSend", "Send a message")
             .body::<Map<String, Value>>(),
         fails(post("/a2a/v1/message:stream", stream))
-            .named(Tag::A2a, "a2aStream", "Send a message, and follow its task")
+            .named(Tag::A2a, "a2aStream", "Send a message and stream its task")
             .body::<Map<String, Value>>()
             .streams("The task, then its changes."),
         answers(get("/a2a/v1/tasks", list), "A page of tasks, those that changed last first.").named(
             Tag::A2a,
             "a2aTasks",
-            "The caller's tasks",
+            "List the caller's tasks",
         ),
         answers(get("/a2a/v1/tasks/{id}", task), "The task.")
-            .named(Tag::A2a, "a2aTask", "A task; with `:subscribe` after its id, what happens to it")
+            .named(Tag::A2a, "a2aTask", "Get a task, or stream it (`:subscribe` after its id)")
             .streams("The task, then its changes."),
         answers(post("/a2a/v1/tasks/{id}", act), "The task.")
-            .named(Tag::A2a, "a2aActOnTask", "Cancel a task (`:cancel` after its id), or follow it (`:subscribe`)")
+            .named(Tag::A2a, "a2aActOnTask", "Cancel a task (`:cancel` after its id), or stream it (`:subscribe`)")
             .optional_body::<Map<String, Value>>()
             .streams("The task, then its changes."),
         answers(post("/a2a/v1/tasks/{id}/pushNotificationConfigs", create_push), "The address.")
-            .named(Tag::A2a, "a2aCreatePush", "Name an address that is told of a task")
+            .named(Tag::A2a, "a2aCreatePush", "Add an address that is notified about a task")
             .body::<Map<String, Value>>(),
         answers(get("/a2a/v1/tasks/{id}/pushNotificationConfigs", list_pushes), "The addresses.").named(
             Tag::A2a,
             "a2aPushes",
-            "The addresses that are told of a task",
+            "List the addresses that are notified about a task",
         ),
         answers(get("/a2a/v1/tasks/{id}/pushNotificationConfigs/{config}", get_push), "The address.").named(
             Tag::A2a,
             "a2aPush",
-            "An address that is told of a task",
+            "Get an address that is notified about a task",
         ),
         answers(delete("/a2a/v1/tasks/{id}/pushNotificationConfigs/{config}", delete_push), "It is told no more.")
-            .named(Tag::A2a, "a2aDeletePush", "Tell an address no more"),
+            .named(Tag::A2a, "a2aDeletePush", "Delete an address that is notified about a task"),
         answers(get("/a2a/v1/extendedAgentCard", own_card), "The agent card.").named(
             Tag::A2a,
             "a2aCard",
-            "What this agent can do for the caller",
+            "Get the agent card for this caller",
         ),
     ]
 }

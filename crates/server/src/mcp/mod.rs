@@ -54,7 +54,7 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
     let refused = "The request is none of the protocol.";
     vec![
         post(PATH, serve)
-            .named(Tag::Network, "mcp", "The Model Context Protocol")
+            .named(Tag::Network, "mcp", "Speak the Model Context Protocol")
             .about(about)
             .needs(Scope::Read, Whose::Key)
             .body::<Map<String, Value>>()
@@ -65,11 +65,11 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
             .answers_problem::<Written<'_>>(StatusCode::BAD_REQUEST, refused)
             .answers::<Map<String, Value>>(StatusCode::NOT_FOUND, failed),
         get(METADATA, metadata)
-            .named(Tag::Network, "protectedResource", "What a client of /mcp must show")
+            .named(Tag::Network, "protectedResource", "Get the OAuth metadata of /mcp")
             .public()
             .answers::<ProtectedResource>(StatusCode::OK, "As RFC 9728 has it."),
         get("/.well-known/oauth-protected-resource/mcp", metadata)
-            .named(Tag::Network, "protectedMcp", "The same, at the path of the resource")
+            .named(Tag::Network, "protectedMcp", "Get the OAuth metadata of /mcp, at the path of the resource")
             .public()
             .answers::<ProtectedResource>(StatusCode::OK, "As RFC 9728 has it."),
     ]

@@ -21,7 +21,7 @@ type Fixed = ([(HeaderName, &'static str); 4], &'static str);
 pub(super) fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/openapi.json", async || fixed(&OPENAPI))
-            .named(Tag::Server, "openapi", "This description")
+            .named(Tag::Server, "openapi", "Get this description")
             .public()
             .answers::<Map<String, Value>>(StatusCode::OK, "OpenAPI 3.1."),
         get("/schemas/frames.json", async || fixed(&FRAMES))

@@ -22,21 +22,21 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
             .needs(Scope::Read, Whose::Shared)
             .answers::<Status>(StatusCode::OK, "It runs."),
         get("/api/health/live", live)
-            .named(Tag::Server, "live", "Whether the server answers")
+            .named(Tag::Server, "live", "Check that the server answers")
             .public()
             .answers::<Live>(StatusCode::OK, "It does."),
         get("/api/health/ready", ready)
-            .named(Tag::Server, "ready", "Whether the server takes work")
+            .named(Tag::Server, "ready", "Check that the server accepts work")
             .public()
             .answers::<Health>(StatusCode::OK, "It does.")
             .answers::<Health>(StatusCode::SERVICE_UNAVAILABLE, "It does not."),
         get("/api/health/startup", startup)
-            .named(Tag::Server, "startup", "Whether the server has started")
+            .named(Tag::Server, "startup", "Check that the server has started")
             .public()
             .answers::<Health>(StatusCode::OK, "It has.")
             .answers::<Health>(StatusCode::SERVICE_UNAVAILABLE, "It has not."),
         post("/api/lifecycle/drain", drain)
-            .named(Tag::Server, "drain", "Finish what runs, take nothing new, and stop")
+            .named(Tag::Server, "drain", "Finish active runs, accept nothing new, and stop")
             .needs(Scope::Admin, Whose::Shared)
             .answers::<Drained>(StatusCode::OK, "It will."),
     ]

@@ -58,7 +58,7 @@ function Servers({ servers }: { servers: Capabilities['mcpServers'] }) {
   );
 }
 
-/** What a tool may do, by the class of permission it needs. */
+/** The permission that a tool needs, in words. */
 const PERMISSIONS: Record<string, string> = {
   safe: t('safe'),
   knowledge: t('knowledge'),

@@ -15,7 +15,7 @@ type Grant = Answer<'GET /api/threads/{id}/grants'>['grants'][number];
 /** The time until the grants are asked for again: a decision elsewhere adds one. */
 const EVERY_MS = 4_000;
 
-/** What was allowed for a chat, to be looked at and taken back; nothing while there is none. */
+/** The grants of a chat, which can be withdrawn; nothing while there is none. */
 export function Grants({ thread }: { thread: string }) {
   const { data } = useQuery({
     queryKey: ['grants', thread],

@@ -137,7 +137,7 @@ export function OneThread({ id }: { id: string }) {
   );
 }
 
-/** Why a thread cannot be shown. */
+/** The reason why a chat cannot be shown. */
 function Refused({ problem, id }: { problem: Error; id: string }) {
   const all = <Link to="/chat">{t('All chats')}</Link>;
   if (!(problem instanceof Problem) || problem.code !== 'THREAD_NOT_FOUND') {

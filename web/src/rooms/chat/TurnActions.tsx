@@ -6,7 +6,7 @@ import { CopyText } from '../../ui/CopyText';
 import css from './Chat.module.css';
 import { t } from '../../words/t';
 
-/** What a person can do with a turn that is over. */
+/** The actions on a turn that is over. */
 export interface TurnDeeds {
   /** Puts the message into the composer, to be changed and sent again. */
   edit: (turn: Turn) => void;

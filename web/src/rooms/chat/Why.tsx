@@ -3,7 +3,7 @@ import css from './Chat.module.css';
 import { t } from '../../words/t';
 import { Said } from '../../words/Said';
 
-/** Why a call is asked about, where that is not its own effect, and what allowing it for the chat covers. */
+/** The reason why a call is asked about, where that is not its own effect, and the extent of a grant. */
 export function Why({ approval }: { approval: Approval }) {
   const { reason, message, host, tool_name } = approval;
   const isEffect = reason === undefined || reason === 'effect';

@@ -61,7 +61,7 @@ export function figures(left: RunDetail, right: RunDetail): Record<'time' | 'tok
   };
 }
 
-/** How the second differs from the first, as `+20 %`; nothing where there is nothing to say. */
+/** The difference of the second to the first, as `+20 %`; nothing where there is none. */
 export function difference({ left, right }: Figure): string {
   if (left === undefined || right === undefined || left === right) return '';
   if (left === 0) return '';

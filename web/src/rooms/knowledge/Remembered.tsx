@@ -16,7 +16,7 @@ import css from './Knowledge.module.css';
 import { plural, t } from '../../words/t';
 import { Said } from '../../words/Said';
 
-/** What runs remember for later ones, by the name they remember it under. */
+/** The memory of runs, by scope. */
 export default function Remembered() {
   const [params] = useParamsInAddress();
   const chosen = params.get('scope');

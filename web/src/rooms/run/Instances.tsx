@@ -34,7 +34,7 @@ function FactRow({ name, children }: { name: string; children: React.ReactNode }
   );
 }
 
-/** What came of a task for each item, or in each round. */
+/** The results of a task for each item, or in each round. */
 export function Instances({ runId, task: { instances } }: { runId: string; task: Task }) {
   if (!instances || instances.length === 0) return null;
   const title = instances.some(({ round }) => round !== undefined) ? t('Rounds') : t('Items');

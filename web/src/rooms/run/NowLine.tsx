@@ -26,7 +26,7 @@ interface NowLineProps {
   isReplayed: boolean;
 }
 
-/** What the run does or waits for, since when, and what can be done about it there and then. */
+/** The state of the run in a line: its work or what it waits for, since when, and the actions that help. */
 export function NowLine({ run, detail, isReplayed }: NowLineProps) {
   const activity = runActivity(run, isReplayed ? undefined : detail);
   const { text, tone, until, since } = activity;

@@ -17,7 +17,7 @@ interface Deed {
   verb: string;
   /** The question before it is done, for one run and for several. */
   asks: [Sentence, Sentence];
-  /** What it means for each run it is done to. */
+  /** Its effect on each run. */
   means: string;
   isFor: (run: RunRow) => boolean;
   act: (run: RunRow) => Promise<unknown>;

@@ -16,7 +16,7 @@ const WAITS: Record<WaitingFor, string> = {
   storage: t('waits for room on the disk'),
 };
 
-/** What a run in the list does, what it waits for and since when, why it failed, or what came out. */
+/** The state of a run in the list: its work, what it waits for and since when, the reason of its failure, or its output. */
 export function Doing({ run }: { run: RunRow }) {
   const asks = useAsks(run);
   if (run.error)

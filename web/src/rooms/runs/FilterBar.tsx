@@ -38,7 +38,7 @@ interface FilterBarProps {
   counted: string;
 }
 
-/** What the list is narrowed down to, and its order. */
+/** The filters of the list, and its order. */
 export function FilterBar({ filters, change, counted }: FilterBarProps) {
   return (
     <div className={css.filters} role="search" aria-label={t('Runs')}>

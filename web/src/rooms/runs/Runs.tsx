@@ -122,7 +122,7 @@ function GoOn({ goOn, isGoingOn }: { goOn: () => void; isGoingOn: boolean }) {
   );
 }
 
-/** What is said where no run is listed. */
+/** The words where no run is listed. */
 function nothing(filters: Filters, clear: () => void): ReactNode {
   if (isFiltered({ ...filters, kind: '' })) return <NoMatch clear={clear} />;
   return filters.kind === 'peer' ? <NoPeerWork /> : <NoRuns />;

@@ -127,7 +127,7 @@ export function chosen(runs: readonly RunRow[], { status, sort }: Filters, now: 
   );
 }
 
-/** How a run that is not over stands; one that is about to stop still runs. */
+/** The state of a run that is not over; one that is about to stop still runs. */
 function workOf(run: RunRow): string {
   const shown = shownStatus(run);
   return shown === 'STOPPING' ? 'RUNNING' : shown;

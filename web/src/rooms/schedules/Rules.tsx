@@ -3,7 +3,7 @@ import type { Draft } from './form';
 import type { PartProps } from './ScheduleDialog';
 import { t } from '../../words/t';
 
-/** What happens when it does not go as planned. */
+/** The rules for runs that are late, overlap or fail. */
 export function Rules({ draft, set }: PartProps) {
   return (
     <Accordion variant="separated">

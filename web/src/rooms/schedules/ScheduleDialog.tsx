@@ -128,7 +128,7 @@ function Times({ draft, set }: PartProps) {
 /** The zones the browser knows, and the one that is set. */
 const zones = (set: string): string[] => [...new Set(['UTC', set, HERE, ...Intl.supportedValuesOf('timeZone')])];
 
-/** What begins. */
+/** The run that a schedule begins. */
 function Work({ draft, set }: PartProps) {
   const { data } = useQuery({
     queryKey: ['workflows', 'schedules'],

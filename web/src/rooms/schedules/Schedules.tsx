@@ -16,7 +16,7 @@ import { t } from '../../words/t';
 /** The time until the schedules are asked for again; a run that began is soon seen. */
 const AGAIN_MS = 5_000;
 
-/** What begins by itself: when, what came of it last, and what can be done about it. */
+/** The schedules: when each is due, its last run, and its actions. */
 export default function Schedules() {
   const [isMaking, setMaking] = useState(false);
   const { data, error } = useQuery({

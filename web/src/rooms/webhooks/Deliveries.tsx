@@ -30,7 +30,7 @@ const STATES: Record<Delivery['status'], { text: string; tone: string }> = {
   dead: { text: t('given up'), tone: 'bad' },
 };
 
-/** What a webhook was told, the newest first, with every attempt. */
+/** The deliveries of a webhook, the newest first, with every attempt. */
 export function Deliveries({ webhook }: { webhook: string }) {
   const [state, setState] = useState<string>(ALL);
   const [page, setPage] = useState(1);

@@ -53,7 +53,7 @@ interface BranchProps {
   of: Branching;
   set: (fields: Partial<Branching>) => void;
   wrong: (field: string) => string | undefined;
-  /** What is skipped or repeated: the task, or the group. */
+  /** The part that is skipped or repeated: the task, or the group. */
   what: 'task' | 'group';
 }
 

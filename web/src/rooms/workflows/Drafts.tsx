@@ -9,7 +9,7 @@ import css from './Workflows.module.css';
 import { plural, t } from '../../words/t';
 import { Said } from '../../words/Said';
 
-/** What was changed and not saved, in this browser. */
+/** The unsaved changes that this browser keeps. */
 export function Drafts({ names }: { names: ReadonlyMap<string, string> }) {
   const [drafts, setDrafts] = useState(() => listDrafts(localStorage));
   if (drafts.length === 0) return null;

@@ -16,7 +16,7 @@ export interface PartProps {
   wrong: (field: string) => string | undefined;
 }
 
-/** What a task is told besides, and how its output is looked at. */
+/** The instructions of a task, and the checks of its output. */
 export function OutputFields({ task, set, wrong }: PartProps) {
   return (
     <div className={css.form}>

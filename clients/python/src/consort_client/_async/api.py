@@ -488,7 +488,7 @@ class AsyncApi:
         return answer
 
     async def mcp(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any] | None:
-        """The Model Context Protocol."""
+        """Speak the Model Context Protocol."""
         answer: dict[str, Any] | None = await self._send(
             "POST",
             "/mcp",
@@ -498,22 +498,22 @@ class AsyncApi:
         return answer
 
     async def protected_resource(self) -> ProtectedResource:
-        """What a client of /mcp must show."""
+        """Get the OAuth metadata of /mcp."""
         answer: ProtectedResource = await self._send("GET", "/.well-known/oauth-protected-resource")
         return answer
 
     async def protected_mcp(self) -> ProtectedResource:
-        """The same, at the path of the resource."""
+        """Get the OAuth metadata of /mcp, at the path of the resource."""
         answer: ProtectedResource = await self._send("GET", "/.well-known/oauth-protected-resource/mcp")
         return answer
 
     async def agent_card(self) -> dict[str, Any]:
-        """What this agent can do."""
+        """Get the agent card."""
         answer: dict[str, Any] = await self._send("GET", "/.well-known/agent-card.json")
         return answer
 
     async def a2a(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
-        """The A2A protocol."""
+        """Speak the A2A protocol (JSON-RPC)."""
         answer: dict[str, Any] = await self._send(
             "POST",
             "/a2a",
@@ -533,7 +533,7 @@ class AsyncApi:
         return answer
 
     async def a2a_stream(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> Any:
-        """Send a message, and follow its task."""
+        """Send a message and stream its task."""
         answer: Any = await self._send(
             "POST",
             "/a2a/v1/message:stream",
@@ -543,12 +543,12 @@ class AsyncApi:
         return answer
 
     async def a2a_tasks(self) -> dict[str, Any]:
-        """The caller's tasks."""
+        """List the caller's tasks."""
         answer: dict[str, Any] = await self._send("GET", "/a2a/v1/tasks")
         return answer
 
     async def a2a_task(self, id: str) -> dict[str, Any]:
-        """A task; with `:subscribe` after its id, what happens to it."""
+        """Get a task, or stream it (`:subscribe` after its id)."""
         answer: dict[str, Any] = await self._send("GET", f"/a2a/v1/tasks/{segment(id)}")
         return answer
 
@@ -559,7 +559,7 @@ class AsyncApi:
         *,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Cancel a task (`:cancel` after its id), or follow it (`:subscribe`)."""
+        """Cancel a task (`:cancel` after its id), or stream it (`:subscribe`)."""
         answer: dict[str, Any] = await self._send(
             "POST",
             f"/a2a/v1/tasks/{segment(id)}",
@@ -575,7 +575,7 @@ class AsyncApi:
         *,
         idempotency_key: str | None = None,
     ) -> dict[str, Any]:
-        """Name an address that is told of a task."""
+        """Add an address that is notified about a task."""
         answer: dict[str, Any] = await self._send(
             "POST",
             f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs",
@@ -585,12 +585,12 @@ class AsyncApi:
         return answer
 
     async def a2a_pushes(self, id: str) -> dict[str, Any]:
-        """The addresses that are told of a task."""
+        """List the addresses that are notified about a task."""
         answer: dict[str, Any] = await self._send("GET", f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs")
         return answer
 
     async def a2a_push(self, id: str, config: str) -> dict[str, Any]:
-        """An address that is told of a task."""
+        """Get an address that is notified about a task."""
         answer: dict[str, Any] = await self._send(
             "GET",
             f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs/{segment(config)}",
@@ -598,7 +598,7 @@ class AsyncApi:
         return answer
 
     async def a2a_delete_push(self, id: str, config: str) -> dict[str, Any]:
-        """Tell an address no more."""
+        """Delete an address that is notified about a task."""
         answer: dict[str, Any] = await self._send(
             "DELETE",
             f"/a2a/v1/tasks/{segment(id)}/pushNotificationConfigs/{segment(config)}",
@@ -606,7 +606,7 @@ class AsyncApi:
         return answer
 
     async def a2a_card(self) -> dict[str, Any]:
-        """What this agent can do for the caller."""
+        """Get the agent card for this caller."""
         answer: dict[str, Any] = await self._send("GET", "/a2a/v1/extendedAgentCard")
         return answer
 
@@ -800,22 +800,22 @@ class AsyncApi:
         return answer
 
     async def live(self) -> Live:
-        """Whether the server answers."""
+        """Check that the server answers."""
         answer: Live = await self._send("GET", "/api/health/live")
         return answer
 
     async def ready(self) -> Health:
-        """Whether the server takes work."""
+        """Check that the server accepts work."""
         answer: Health = await self._send("GET", "/api/health/ready")
         return answer
 
     async def startup(self) -> Health:
-        """Whether the server has started."""
+        """Check that the server has started."""
         answer: Health = await self._send("GET", "/api/health/startup")
         return answer
 
     async def drain(self, *, idempotency_key: str | None = None) -> Drained:
-        """Finish what runs, take nothing new, and stop."""
+        """Finish active runs, accept nothing new, and stop."""
         answer: Drained = await self._send("POST", "/api/lifecycle/drain", headers={"Idempotency-Key": idempotency_key})
         return answer
 
@@ -835,7 +835,7 @@ class AsyncApi:
         return answer
 
     async def openapi(self) -> dict[str, Any]:
-        """This description."""
+        """Get this description."""
         answer: dict[str, Any] = await self._send("GET", "/openapi.json")
         return answer
 

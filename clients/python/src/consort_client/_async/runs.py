@@ -57,11 +57,11 @@ class AsyncRun:
         return detail.get("output") if parsed is None else parsed
 
     async def detail(self) -> RunDetail:
-        """Where it stands, with its tasks and outputs."""
+        """Returns the run with its tasks and outputs."""
         return await self._transport.api.get_run(self.id)
 
     async def reviews(self) -> list[Review]:
-        """What waits for a person."""
+        """The open reviews."""
         return (await self._transport.api.list_reviews(run_id=self.id))["reviews"]
 
     async def decide(self, review_id: str, decision: DecisionRequest) -> None:
@@ -151,7 +151,7 @@ class AsyncRuns:
         return AsyncRun(self._transport, accepted(taken))
 
     async def plan(self, request: RunRequest | None = None) -> Rehearsal:
-        """What a request would run; nothing is started."""
+        """Returns the plan of a request; nothing is started."""
         wanted: RunRequest = {**(request or {}), "dryRun": True}
         return await self._transport.api.submit_run(wanted)  # type: ignore[return-value]
 

@@ -28,7 +28,7 @@ class AsyncTurn:
         self.id = said["turnId"]
         """Its id."""
         self.queue_position = said.get("queuePosition")
-        """How many messages go before it, where it waits."""
+        """The number of messages before it, while it waits."""
 
     async def stream(self, *, on_approval: OnApproval | None = None) -> AsyncIterator[Frame]:
         """Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`.
@@ -98,7 +98,7 @@ class AsyncThread:
         await self._transport.api.answer_approval(approval_id, {"decision": decision})
 
     async def messages(self) -> list[Message]:
-        """What was said so far."""
+        """The messages so far."""
         return (await self._transport.api.list_messages(self.id))["messages"]
 
     async def stop(self) -> None:
@@ -106,7 +106,7 @@ class AsyncThread:
         await self._transport.api.stop_turn(self.id)
 
     async def detail(self) -> Row:
-        """Where it stands."""
+        """Returns its state."""
         return await self._transport.api.get_thread(self.id)
 
     async def delete(self) -> None:

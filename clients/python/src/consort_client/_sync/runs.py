@@ -56,11 +56,11 @@ class Run:
         return detail.get("output") if parsed is None else parsed
 
     def detail(self) -> RunDetail:
-        """Where it stands, with its tasks and outputs."""
+        """Returns the run with its tasks and outputs."""
         return self._transport.api.get_run(self.id)
 
     def reviews(self) -> list[Review]:
-        """What waits for a person."""
+        """The open reviews."""
         return (self._transport.api.list_reviews(run_id=self.id))["reviews"]
 
     def decide(self, review_id: str, decision: DecisionRequest) -> None:
@@ -148,7 +148,7 @@ class Runs:
         return Run(self._transport, accepted(taken))
 
     def plan(self, request: RunRequest | None = None) -> Rehearsal:
-        """What a request would run; nothing is started."""
+        """Returns the plan of a request; nothing is started."""
         wanted: RunRequest = {**(request or {}), "dryRun": True}
         return self._transport.api.submit_run(wanted)  # type: ignore[return-value]
 

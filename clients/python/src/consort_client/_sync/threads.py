@@ -27,7 +27,7 @@ class Turn:
         self.id = said["turnId"]
         """Its id."""
         self.queue_position = said.get("queuePosition")
-        """How many messages go before it, where it waits."""
+        """The number of messages before it, while it waits."""
 
     def stream(self, *, on_approval: OnApproval | None = None) -> Iterator[Frame]:
         """Its frames, each stored one exactly once and each word once, to the last, `chunk` with `done`.
@@ -97,7 +97,7 @@ class Thread:
         self._transport.api.answer_approval(approval_id, {"decision": decision})
 
     def messages(self) -> list[Message]:
-        """What was said so far."""
+        """The messages so far."""
         return (self._transport.api.list_messages(self.id))["messages"]
 
     def stop(self) -> None:
@@ -105,7 +105,7 @@ class Thread:
         self._transport.api.stop_turn(self.id)
 
     def detail(self) -> Row:
-        """Where it stands."""
+        """Returns its state."""
         return self._transport.api.get_thread(self.id)
 
     def delete(self) -> None:

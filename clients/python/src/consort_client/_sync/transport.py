@@ -104,7 +104,7 @@ class Transport:
             attempt += 1
 
     def patiently(self, request: Callable[[], T]) -> T:
-        """What a request answers, once the server is there: in the middle of something long it may be away."""
+        """Returns the answer to a request, once the server is there: in the middle of something long it may be away."""
         absence = Absence(self._patience)
         while True:
             try:

@@ -51,7 +51,7 @@ export const around = ({ x, y, width, height }: Rectangle): Rectangle => ({
 
 interface FramesProps {
   frames: readonly Frame[];
-  /** What pressing the title of one does. */
+  /** The action of a press on the title of one. */
   choose?: ((name: string) => void) | undefined;
 }
 

@@ -85,7 +85,7 @@ function Parts({ instances }: { instances: Task['instances'] }) {
   );
 }
 
-/** How far a task is that is done for items or in rounds. */
+/** The progress of a task that is done for items or in rounds. */
 function partsText({ instances = [], forEach }: Task): string {
   if (instances.length === 0) return forEach ? t('for each item') : '';
   const over = instances.filter(({ status }) => status !== 'RUNNING' && status !== 'WAITING').length;

@@ -90,7 +90,7 @@ export function TimeRow({ runId, row, top, x, gapMs, isWide, toggle }: TimeRowPr
   );
 }
 
-/** What a step has used, in columns. */
+/** The usage of a step, in columns. */
 function Usage({ used }: { used: Used | undefined }) {
   const { inputTokens = 0, outputTokens = 0, costUsd, firstWordMs, tries = 0 } = used ?? {};
   return (
