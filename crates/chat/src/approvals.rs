@@ -40,9 +40,9 @@ impl Chats {
         Thread::load(self.log(), &thread, owner).await?.ok_or_else(unknown)?;
         let command = chat::Command::Approve { approval, answer, by: owner.to_owned(), args };
         match self.0.engine.command(turn, Command::Chat(command)).await {
-            // An ended turn has no open approvals.
+            // An ended turn has no open approvals, but knows how they were answered.
             Err(engine::Error::Refused(Refused::Ended { .. })) => {
-                Err(Error::Engine(Refused::Answered { answer: Answer::Closed }.into()))
+                Err(Error::Engine(self.0.engine.run(turn).await?.approval_standing(approval).into()))
             }
             other => other.map(drop).map_err(Error::from),
         }

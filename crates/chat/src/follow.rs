@@ -305,17 +305,18 @@ struct Unread {
 
 /// Returns the place from which on a turn cannot be read; any other error is passed on.
 fn unread(error: Error, turn: &str) -> Result<Unread, Error> {
-    match error {
-        Error::Engine(engine::Error::Log(damage @ log::Error::Damaged { .. })) => {
-            // It may be another stream that the turn depends on.
-            let at = match &damage {
-                log::Error::Damaged { stream, seq, .. } if stream == turn => *seq,
-                _ => 0,
-            };
-            Ok(Unread { at, damage })
-        }
-        error => Err(error),
+    if let Error::Engine(engine::Error::Log(damage @ log::Error::Damaged { .. })) = error {
+        // It may be another stream that the turn depends on.
+        let at = if let log::Error::Damaged { stream, seq, .. } = &damage
+            && stream == turn
+        {
+            *seq
+        } else {
+            0
+        };
+        return Ok(Unread { at, damage });
     }
+    Err(error)
 }
 
 /// Returns the reason why the frames end here.

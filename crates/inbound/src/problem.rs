@@ -15,7 +15,8 @@ use axum::response::{IntoResponse, Response};
 use consort_chat as chats;
 use consort_core::decide::Refused;
 use consort_core::fork;
-use consort_core::gate::ReviewOutcome;
+use consort_core::frame::field::Iso;
+use consort_core::gate::{Made, ReviewOutcome};
 use consort_core::mistake::{self, Mistake};
 use consort_core::status::Status;
 use consort_core::text::shortened;
@@ -65,6 +66,12 @@ pub struct More {
     /// The decision that was made before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
+    /// The name of who made it; absent where nobody did, such as at a timeout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    /// The time at which it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Iso>,
     /// The turn that runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<String>,
@@ -380,10 +387,9 @@ impl Problem {
     }
 
     /// Creates the problem for a review that is decided already, with its outcome.
-    pub fn resolved(review: &str, verdict: ReviewOutcome) -> Problem {
-        let message = format!("Review {review} already resolved");
-        Problem::new(Code::ReviewResolved, message)
-            .with(More { decision: Some(verdict.word().to_owned()), ..More::default() })
+    pub fn resolved(review: &str, verdict: ReviewOutcome, made: Made) -> Problem {
+        let message = format!("Review {review} already resolved: {verdict}{made}");
+        Problem::new(Code::ReviewResolved, message).with(decided(verdict.word(), made))
     }
 
     fn not_forked(refused: fork::Refused, message: String) -> Problem {
@@ -398,13 +404,12 @@ impl Problem {
     }
 
     fn refused(refused: Refused, message: String) -> Problem {
-        let decided = |word: &str| More { decision: Some(word.to_owned()), ..More::default() };
         let (code, more) = match refused {
             Refused::Ended { status } => (Code::RunCompleted, More { run_status: Some(status), ..More::default() }),
-            Refused::Decided { verdict } => (Code::ReviewResolved, decided(verdict.word())),
+            Refused::Decided { verdict, made } => (Code::ReviewResolved, decided(verdict.word(), made)),
             Refused::Rejected => (Code::RejectedTooOften, More::default()),
             Refused::Stale => (Code::Conflict, More::default()),
-            Refused::Answered { answer } => (Code::ApprovalResolved, decided(answer.word())),
+            Refused::Answered { answer, made } => (Code::ApprovalResolved, decided(answer.word(), made)),
             Refused::NoApproval => (Code::ApprovalNotFound, More::default()),
             Refused::NoReview => (Code::ReviewNotFound, More::default()),
             Refused::Unfit(_) | Refused::UnfitArguments(_) => (Code::InvalidInput, More::default()),
@@ -415,6 +420,13 @@ impl Problem {
         };
         Problem::new(code, message).with(more)
     }
+}
+
+/// Returns the decision that holds, with its maker and time.
+fn decided(word: &str, Made { by, at }: Made) -> More {
+    let decided_by = Some(by).filter(|by| !by.is_empty());
+    let decided_at = (at > 0).then_some(Iso(at));
+    More { decision: Some(word.to_owned()), decided_by, decided_at, ..More::default() }
 }
 
 impl From<attachments::Error> for Problem {

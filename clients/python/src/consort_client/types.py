@@ -2209,6 +2209,10 @@ class Problem(TypedDict):
     runStatus: NotRequired[Literal['ACCEPTED', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'REJECTED']]
     # The decision that was made before.
     decision: NotRequired[str]
+    # The name of who made it; absent where nobody did, such as at a timeout.
+    decidedBy: NotRequired[str]
+    # The time at which it was made.
+    decidedAt: NotRequired[str]
     # The turn that runs.
     turnId: NotRequired[str]
     # Everything that is wrong with a request.

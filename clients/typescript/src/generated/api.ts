@@ -1228,6 +1228,10 @@ export interface Problem {
   runStatus?: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   /** The decision that was made before. */
   decision?: string;
+  /** The name of who made it; absent where nobody did, such as at a timeout. */
+  decidedBy?: string;
+  /** The time at which it was made. */
+  decidedAt?: string;
   /** The turn that runs. */
   turnId?: string;
   /** Everything that is wrong with a request. */

@@ -1543,6 +1543,10 @@ export type ServerError =
     runStatus?: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
     /** The decision that was made before. */
     decision?: string;
+    /** The name of who made it; absent where nobody did, such as at a timeout. */
+    decidedBy?: string;
+    /** The time at which it was made. */
+    decidedAt?: string;
     /** The turn that runs. */
     turnId?: string;
     /** Everything that is wrong with a request. */
@@ -1983,6 +1987,10 @@ export interface ServerRunAck {
   runStatus?: 'ACCEPTED' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED' | 'REJECTED';
   /** The decision that was made before. */
   decision?: string;
+  /** The name of who made it; absent where nobody did, such as at a timeout. */
+  decidedBy?: string;
+  /** The time at which it was made. */
+  decidedAt?: string;
   /** The turn that runs. */
   turnId?: string;
   /** Everything that is wrong with a request. */

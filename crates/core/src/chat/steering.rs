@@ -13,6 +13,16 @@ use consort_spec::message::Outcome;
 use consort_spec::text::Text;
 
 impl Run {
+    /// Returns the reason why a question of a turn that has ended takes no answer.
+    pub fn approval_standing(&self, approval: u32) -> Refused {
+        match self.chat().approvals.get(approval as usize) {
+            None => Refused::NoApproval,
+            Some(asked) => {
+                Refused::Answered { answer: asked.answer.unwrap_or(Answer::Closed), made: asked.made.clone() }
+            }
+        }
+    }
+
     pub(crate) fn chat_decided(&self, command: Command, now: Millis) -> Result<Vec<EventKind>, Refused> {
         if self.spec().chat.is_none() {
             return Err(Refused::Stale);
@@ -36,7 +46,7 @@ impl Run {
     ) -> Result<Vec<ChatEventKind>, Refused> {
         let asked = self.chat().approvals.get(approval as usize).ok_or(Refused::NoApproval)?;
         if let Some(answer) = asked.answer {
-            return Err(Refused::Answered { answer });
+            return Err(Refused::Answered { answer, made: asked.made.clone() });
         }
         if let Some(args) = &args {
             self.check_arguments(asked, answer, args.as_str())?;

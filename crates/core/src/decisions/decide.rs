@@ -12,7 +12,7 @@ use crate::decisions::output;
 use crate::state::budget::{Claim, Raise};
 use crate::state::calls::CallState;
 use crate::state::conversation::Conversation;
-use crate::state::gate::ReviewOutcome;
+use crate::state::gate::{Made, ReviewOutcome};
 use crate::state::run::Run;
 use consort_spec::bounds::{DIRECTIVES_BYTES_MAX, DIRECTIVES_MAX};
 use consort_spec::catalog::ModelInfo;
@@ -107,10 +107,13 @@ pub enum Refused {
     #[error("there is no such review")]
     NoReview,
     /// The review is already decided; the first decision counts.
-    #[error("the review has been decided: {verdict}")]
+    #[error("the review has been decided: {verdict}{made}")]
     Decided {
         /// The decision.
         verdict: ReviewOutcome,
+        /// Its maker and time.
+        #[serde(default)]
+        made: Made,
     },
     /// The task was already sent back the maximum number of times.
     #[error("the task has been rejected {REJECTIONS_MAX} times; approve it, edit it or end the run")]
@@ -136,10 +139,13 @@ pub enum Refused {
     #[error("there is no such question for permission")]
     NoApproval,
     /// The approval is already answered; the first answer counts.
-    #[error("the question has been answered: {answer}")]
+    #[error("the question has been answered: {answer}{made}")]
     Answered {
         /// The answer.
         answer: Answer,
+        /// Its maker and time.
+        #[serde(default)]
+        made: Made,
     },
     /// A limit cannot be raised to the value that was asked for.
     #[error("{0}")]
@@ -283,7 +289,7 @@ impl Run {
     fn review(&self, review: u32, decision: Decision, by: String) -> Result<Vec<EventKind>, Refused> {
         let state = self.reviews().get(review as usize).ok_or(Refused::NoReview)?;
         if let Some(verdict) = state.verdict {
-            return Err(Refused::Decided { verdict });
+            return Err(Refused::Decided { verdict, made: state.made.clone() });
         }
         match &decision {
             Decision::Reject { .. }

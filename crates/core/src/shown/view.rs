@@ -26,7 +26,7 @@ use crate::chat;
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::review_id;
 use crate::state::conversation::Used;
-use crate::state::run::{Ended, How, Run, Timer};
+use crate::state::run::{Ended, How, Run};
 pub(crate) use consort_spec::catalog::usd;
 use consort_spec::catalog::{NanoUsd, Price};
 use consort_spec::event::{End, Origin};
@@ -337,10 +337,7 @@ impl Run {
     /// Returns the reason why nothing happens in words, where there is more to say than a word.
     fn waiting_reason(&self) -> Option<String> {
         match self.waiting_for()? {
-            WaitingFor::Retry => self.timers().iter().find_map(|(_, timer)| match timer {
-                Timer::Retry(turn) => self.conversations().get(turn)?.failure().map(str::to_owned),
-                Timer::Review(_) | Timer::Approval(_) | Timer::Client(_) => None,
-            }),
+            WaitingFor::Retry => self.asking_again()?.failure().map(str::to_owned),
             WaitingFor::Model => {
                 let models: Vec<String> = self.wants().models.keys().map(|alias| format!("`{alias}`")).collect();
                 Some(format!("every slot of {} is taken, or its rate is used up", models.join(", ")))

@@ -15,6 +15,7 @@ use crate::decisions::subtask;
 use crate::state::budget::Breach;
 use crate::state::calls::CallState;
 use crate::state::conversation::{Phase, Used};
+use crate::state::gate::Made;
 use crate::state::run::{Ended, How, Run, Timer};
 use consort_spec::event::{self, End, Event};
 use consort_spec::id::{Id, Millis};
@@ -65,6 +66,8 @@ pub(crate) struct Approval {
     pub(crate) due: Option<Millis>,
     /// The answer that counts; absent while open.
     pub(crate) answer: Option<Answer>,
+    /// Its maker and time.
+    pub(crate) made: Made,
     /// The reason for the question.
     pub(crate) reason: Reason,
     /// The data that the call would carry and its destination, where that is the reason.
@@ -310,8 +313,8 @@ impl Run {
                 self.set(call, CallState::Asking);
             }
             ChatEventKind::GrantWithdrawn { grant, .. } => self.chat.grants.retain(|known| known.id != *grant),
-            ChatEventKind::ApprovalAnswered { approval, answer, args, .. } => {
-                self.approval_answered(*approval, *answer, args.as_ref());
+            ChatEventKind::ApprovalAnswered { approval, answer, by, args } => {
+                self.approval_answered(*approval, (*answer, by), args.as_ref());
             }
             ChatEventKind::ModeSet { mode, .. } => self.chat.mode = *mode,
             ChatEventKind::AnswerStored => self.store_answer(),
@@ -332,6 +335,7 @@ impl Run {
             asked_at: self.at,
             due,
             answer: None,
+            made: Made::default(),
             reason,
             carried,
             host,
@@ -351,9 +355,11 @@ impl Run {
         self.change(&turn, |turn| turn.announced(index));
     }
 
-    fn approval_answered(&mut self, approval: u32, answer: Answer, args: Option<&Text>) {
+    fn approval_answered(&mut self, approval: u32, (answer, by): (Answer, &str), args: Option<&Text>) {
+        let at = self.at;
         let Some(asked) = self.chat.approvals.get_mut(approval as usize) else { return };
         asked.answer = Some(answer);
+        asked.made = Made { by: by.to_owned(), at };
         let call = asked.call.clone();
         let due = asked.due;
         let granted = asked.grants().filter(|_| answer == Answer::AllowForChat);

@@ -121,6 +121,11 @@ impl Conversation {
         self.phase == Phase::Asked
     }
 
+    /// Returns whether the model was asked again after a failure and has not answered.
+    pub(crate) fn is_asked_again(&self) -> bool {
+        self.is_asked() && self.asking.attempt > 0
+    }
+
     /// Returns whether it waits to ask the model again.
     pub(crate) fn is_backing_off(&self) -> bool {
         matches!(self.phase, Phase::Backoff { .. })

@@ -15,6 +15,7 @@ use consort_spec::id::{Id, Millis};
 use consort_spec::message::Outcome;
 use consort_spec::spec::{OnTimeout, Review, ReviewRule, Task};
 use consort_spec::text::Text;
+use consort_spec::time::iso;
 
 /// A review, from its opening on.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub(crate) struct ReviewState {
     pub(crate) on_timeout: Option<OnTimeout>,
     /// The word of the decision; absent while open.
     pub(crate) verdict: Option<ReviewOutcome>,
+    /// Its maker and time.
+    pub(crate) made: Made,
 }
 
 impl ReviewState {
@@ -35,7 +38,7 @@ impl ReviewState {
         due: Option<Millis>,
         on_timeout: Option<OnTimeout>,
     ) -> Self {
-        ReviewState { turn: turn.clone(), timing, opened_at: at, due, on_timeout, verdict: None }
+        ReviewState { turn: turn.clone(), timing, opened_at: at, due, on_timeout, verdict: None, made: Made::default() }
     }
 
     /// Returns the action that ends the review at `due`; none while it waits for a person.
@@ -63,13 +66,33 @@ pub(crate) fn deadline(review: &Review, task: &Task, timing: Timing) -> Option<(
     (timeout > 0).then_some((timeout, then))
 }
 
+/// The maker of a decision, and its time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Made {
+    /// The name of who decided; empty where nobody did, such as at a timeout.
+    pub by: String,
+    /// The time of the decision; 0 where it is not known, as from nodes of an earlier version.
+    pub at: Millis,
+}
+
+impl fmt::Display for Made {
+    /// Writes the words that follow the decision.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.by.is_empty() {
+            write!(out, " by {}", self.by)?;
+        }
+        if self.at > 0 { write!(out, " at {}", iso(self.at)) } else { Ok(()) }
+    }
+}
+
 /// The state of a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// No decision was made yet.
     Open,
     /// It ended like this.
-    Decided(ReviewOutcome),
+    Decided(ReviewOutcome, Made),
 }
 
 /// The end of a review.
@@ -179,7 +202,7 @@ impl Run {
     /// Returns the state of a review; `None` when there is no such review.
     pub fn review_standing(&self, review: u32) -> Option<Standing> {
         let state = self.reviews.all.get(review as usize)?;
-        Some(state.verdict.map_or(Standing::Open, Standing::Decided))
+        Some(state.verdict.map_or(Standing::Open, |verdict| Standing::Decided(verdict, state.made.clone())))
     }
 
     /// Returns whether the run holds no slot, or is about to return it, because only reviews were open; it stays parked
@@ -232,9 +255,11 @@ impl Run {
     }
 
     /// Closes a review; returns the conversation or call and the output it was about.
-    fn settle_review(&mut self, review: u32, verdict: ReviewOutcome) -> Option<(Id, Timing, Text)> {
+    fn settle_review(&mut self, review: u32, verdict: ReviewOutcome, by: &str) -> Option<(Id, Timing, Text)> {
+        let at = self.at;
         let state = self.reviews.all.get_mut(review as usize)?;
         state.verdict = Some(verdict);
+        state.made = Made { by: by.to_owned(), at };
         if let Some(due) = state.due {
             self.timers.remove(&(due, Timer::Review(review)));
         }
@@ -245,8 +270,8 @@ impl Run {
         Some((id, timing, output))
     }
 
-    pub(crate) fn decided(&mut self, review: u32, decision: &Decision) {
-        let Some((id, timing, output)) = self.settle_review(review, decision.into()) else { return };
+    pub(crate) fn decided(&mut self, review: u32, decision: &Decision, by: &str) {
+        let Some((id, timing, output)) = self.settle_review(review, decision.into(), by) else { return };
         if timing == Timing::DuringExecution {
             return match human::heard(decision) {
                 Some(outcome) => self.set(&id, CallState::Heard(outcome)),
@@ -273,7 +298,7 @@ impl Run {
     }
 
     pub(crate) fn timed_out(&mut self, review: u32, action: OnTimeout) {
-        let Some((id, timing, output)) = self.settle_review(review, ReviewOutcome::TimedOut) else { return };
+        let Some((id, timing, output)) = self.settle_review(review, ReviewOutcome::TimedOut, "") else { return };
         if timing == Timing::DuringExecution {
             return self.unheard(&id, action);
         }
@@ -302,7 +327,7 @@ impl Run {
     }
 
     pub(crate) fn closed(&mut self, review: u32) {
-        let Some((id, timing, _)) = self.settle_review(review, ReviewOutcome::Closed) else { return };
+        let Some((id, timing, _)) = self.settle_review(review, ReviewOutcome::Closed, "") else { return };
         if timing == Timing::DuringExecution {
             return self.set(&id, CallState::Heard(Outcome::failed("the run was stopped before anybody answered")));
         }

@@ -87,6 +87,9 @@ pub struct Run {
     pub(super) clock: Stopwatch,
     /// The reason why nothing happens, and the time since which it is the reason.
     pub(super) waits: Option<(WaitingFor, Millis)>,
+    /// The conversations whose model was asked again after a failure, now or earlier: few of all, which need not be
+    /// looked through after every event.
+    pub(super) retried: BTreeSet<Id>,
     /// The alias of the model that every later call goes to.
     pub(super) switched: Option<String>,
     pub(super) halt: Halt,
@@ -167,7 +170,7 @@ impl Run {
             EventKind::ReviewOpened { review, turn, timing, due, on_timeout } => {
                 self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
             }
-            EventKind::ReviewDecided { review, decision, .. } => self.decided(*review, decision),
+            EventKind::ReviewDecided { review, decision, by } => self.decided(*review, decision, by),
             EventKind::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
             EventKind::ReviewClosed { review } => self.closed(*review),
             EventKind::TaskCompleted { turn } => self.completed(turn),

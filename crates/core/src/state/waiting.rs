@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::state::conversation::Conversation;
 use crate::state::run::{Run, Timer};
 use consort_spec::event::{Event, EventKind};
 use consort_spec::id::Millis;
@@ -19,7 +20,7 @@ pub enum WaitingFor {
     Model,
     /// A tool's lock.
     Lock,
-    /// The time of a retry.
+    /// A model that failed: the time to ask it again, or its answer when it was asked again.
     Retry,
     /// A person's decision.
     Review,
@@ -32,8 +33,10 @@ pub enum WaitingFor {
 impl Run {
     /// Returns the reason why nothing happens at the moment.
     pub(crate) fn waiting_for(&self) -> Option<WaitingFor> {
-        if self.ended() || self.in_flight() > 0 {
+        if self.ended() {
             None
+        } else if self.in_flight() > 0 {
+            self.only_asks_again().then_some(WaitingFor::Retry)
         } else if self.epoch() == 0 {
             Some(WaitingFor::Queue)
         } else if self.paused() {
@@ -53,6 +56,25 @@ impl Run {
         } else {
             None
         }
+    }
+
+    /// Returns whether everything under way is a model call that has failed before.
+    fn only_asks_again(&self) -> bool {
+        self.asked_again().count() == self.in_flight()
+    }
+
+    /// Returns the conversations whose model was asked again after a failure and has not answered.
+    fn asked_again(&self) -> impl Iterator<Item = &Conversation> {
+        self.retried.iter().filter_map(|id| self.conversations().get(id)).filter(|one| one.is_asked_again())
+    }
+
+    /// Returns the conversation whose model failed and is asked again, now or later.
+    pub(crate) fn asking_again(&self) -> Option<&Conversation> {
+        let later = self.timers().iter().find_map(|(_, timer)| match timer {
+            Timer::Retry(turn) => self.conversations().get(turn),
+            Timer::Review(_) | Timer::Approval(_) | Timer::Client(_) => None,
+        });
+        later.or_else(|| self.asked_again().next())
     }
 
     /// Returns the time since which that is the reason.

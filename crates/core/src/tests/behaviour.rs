@@ -134,6 +134,25 @@ fn a_locked_tool_waits_for_its_lock_and_says_so() {
 }
 
 #[test]
+fn a_model_that_failed_is_waited_for_until_it_has_answered_and_its_words_are_told() {
+    let told = |world: &World| {
+        let detail = json!(world.run.detail("r"));
+        (world.run.waiting_for(), detail.get("waitingReason").cloned())
+    };
+    let mut world = World::new(&ensemble(vec![task("a", &[])]));
+    assert_eq!(told(&world), (None, None), "the first question is work");
+    world.fails("1", FailureKind::Overloaded);
+    let backing_off = told(&world);
+    assert!(backing_off.0 == Some(WaitingFor::Retry) && backing_off.1.is_some(), "{backing_off:?}");
+    world.now += 3_600_000;
+    world.settle();
+    assert_eq!(world.places(), ["1"], "it is asked again");
+    assert_eq!(told(&world), backing_off);
+    world.calls("1", &[("look", "{}")]);
+    assert_eq!(told(&world), (None, None), "it has answered");
+}
+
+#[test]
 fn only_as_many_models_are_asked_as_slots_are_granted() {
     let mut world = World::new(&ensemble(vec![task("a", &[])]));
     world.grants.models.clear();

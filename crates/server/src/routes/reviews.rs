@@ -157,15 +157,15 @@ pub(crate) async fn decided(
     let (run, review) = parse_review_id(id).ok_or_else(|| unknown(id))?;
     match standing(runs, run, review).await? {
         None => return Err(unknown(id)),
-        Some(Standing::Decided(verdict)) => return Err(Problem::resolved(id, verdict)),
+        Some(Standing::Decided(verdict, made)) => return Err(Problem::resolved(id, verdict, made)),
         Some(Standing::Open) => {}
     }
     let sent = sent?;
     let decision = decision(sent)?;
     let asked = reached(runs, run).command(run, Command::Review { review, decision, by: caller.0.clone() }).await;
     asked.map_err(|error| {
-        if let engine::Error::Refused(Refused::Decided { verdict }) = &error {
-            return Problem::resolved(id, *verdict);
+        if let engine::Error::Refused(Refused::Decided { verdict, made }) = &error {
+            return Problem::resolved(id, *verdict, made.clone());
         }
         Problem::of_run(run, error)
     })?;

@@ -53,8 +53,9 @@ async fn what_has_ended_says_so_by_its_name() {
     let decide = format!("/api/reviews/{review}");
     assert_eq!(here.post(&decide, json!({ "decision": "CONTINUE" })).await.status, 200);
     let late = here.post(&decide, json!({ "decision": "EXIT_EARLY" })).await.json();
-    let told = json!(format!("Review {review} already resolved"));
-    assert_eq!((&late["message"], &late["decision"]), (&told, &json!("CONTINUE")));
+    let at = late["decidedAt"].as_str().unwrap();
+    let told = json!(format!("Review {review} already resolved: CONTINUE by local at {at}"));
+    assert_eq!((&late["message"], &late["decision"], &late["decidedBy"]), (&told, &json!("CONTINUE"), &json!("local")));
     here.get(&format!("/api/runs/{run}/events")).await;
     let late = here.post(&format!("/api/runs/{run}/cancel"), json!({})).await.json();
     assert_eq!(late["message"], format!("Run {run} already completed with status COMPLETED"));

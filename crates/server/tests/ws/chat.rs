@@ -162,6 +162,15 @@ async fn a_call_with_an_effect_is_made_once_it_is_allowed_and_with_exactly_these
     assert!(kinds(&frames).contains(&"tool_approval_resolved"), "{:?}", kinds(&frames));
     assert_eq!(pay.args(), [json!({ "input": "5 EUR" })]);
     assert_eq!(socket.ask(answer).await["code"], "APPROVAL_RESOLVED");
+    // The turn has ended, and still knows who answered, how and when.
+    let path = format!("/api/approvals/{}", request["approval_id"].as_str().unwrap());
+    let late = here.post(&path, json!({ "decision": "deny" })).await.json();
+    assert_eq!((&late["decision"], &late["decidedBy"]), (&json!("allow"), &json!("local")), "{late}");
+    let told = format!("answered: allow by local at {}", late["decidedAt"].as_str().unwrap());
+    assert!(late["message"].as_str().unwrap().ends_with(&told), "{late}");
+    let path = path.trim_end_matches(char::is_numeric);
+    let unknown = here.post(&format!("{path}99"), json!({ "decision": "deny" })).await;
+    assert_eq!(unknown.problem(), (404, "APPROVAL_NOT_FOUND".to_owned()));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ const WAITS: Record<WaitingFor, string> = {
   resume: t('paused'),
   model: t('waits for its model'),
   lock: t('waits for a lock'),
-  retry: t('waits to try again'),
+  retry: t('tries again'),
   review: t('waits for a review'),
   approval: t('waits for permission'),
   storage: t('waits for room on the disk'),

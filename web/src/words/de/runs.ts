@@ -88,7 +88,6 @@ export const RUNS = {
   'waits for a lock': 'wartet auf eine Sperre',
   'waits for its model': 'wartet auf das Modell',
   'waits for permission': 'wartet auf Erlaubnis',
-  'waits to try again': 'wartet auf den nächsten Versuch',
   'See what is shared': 'Ansehen, was geteilt ist',
   'Older runs have not been searched.': 'Ältere Läufe wurden nicht durchsucht.',
   'What others ask the shared tasks of this ensemble to do is listed here. {link}':

@@ -224,7 +224,7 @@ pub(super) fn waits(run: Record<'_>) -> Option<String> {
         ("resume", _) => "waits to be resumed",
         ("model", _) => "waits for a free model slot",
         ("lock", _) => "waits for a lock",
-        ("retry", _) => "waits to ask its model again",
+        ("retry", _) => "asks its model again",
         ("storage", _) => "waits for room on the disk",
         (other, _) => return Some(format!("waits for a {other}")),
     };

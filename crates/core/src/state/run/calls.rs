@@ -35,6 +35,7 @@ impl Run {
     pub(super) fn retried(&mut self, id: &Id, attempt: u32, claim: &Claim) {
         self.hold(id, claim);
         self.change(id, |turn| turn.asking.attempt = attempt);
+        self.retried.insert(id.clone());
     }
 
     /// Records a model call under way, and the amount set aside for it.
