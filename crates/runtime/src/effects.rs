@@ -185,10 +185,15 @@ fn named(mut failure: Failure, alias: &str, address: Option<&str>) -> Failure {
 fn count_model(stage: &Stage, model: &str, outcome: &Result<Heard, Failure>, took: Duration) {
     let word = if outcome.is_ok() { "replied" } else { "failed" };
     stage.meters.time(Meter::ModelCall, &[("model", model), ("outcome", word)], took);
-    if let Ok((_, Some(usage))) = outcome {
-        for (direction, tokens) in [("input", usage.input), ("output", usage.output)] {
-            stage.meters.add(Meter::ModelTokens, &[("model", model), ("direction", direction)], tokens);
+    match outcome {
+        Ok((_, Some(usage))) => {
+            for (direction, tokens) in [("input", usage.input), ("output", usage.output)] {
+                stage.meters.add(Meter::ModelTokens, &[("model", model), ("direction", direction)], tokens);
+            }
         }
+        // It is not 0: nobody knows.
+        Ok((_, None)) => stage.meters.add(Meter::ModelUncounted, &[("model", model)], 1),
+        Err(_) => {}
     }
 }
 

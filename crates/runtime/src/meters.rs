@@ -18,6 +18,8 @@ pub enum Meter {
     ModelCall,
     /// Input and output tokens, by model.
     ModelTokens,
+    /// Model calls whose tokens were not reported, by model.
+    ModelUncounted,
     /// The duration of tool calls, by tool and outcome.
     ToolCall,
     /// Runs that ended, by status.
@@ -44,9 +46,10 @@ pub enum Meter {
 
 impl Meter {
     #[cfg(test)]
-    const ALL: [Meter; 13] = [
+    const ALL: [Meter; 14] = [
         Meter::ModelCall,
         Meter::ModelTokens,
+        Meter::ModelUncounted,
         Meter::ToolCall,
         Meter::RunsEnded,
         Meter::Cancel,
@@ -64,6 +67,7 @@ impl Meter {
         match self {
             Meter::ModelCall => "consort_model_call_seconds",
             Meter::ModelTokens => "consort_model_tokens_total",
+            Meter::ModelUncounted => "consort_model_calls_uncounted_total",
             Meter::ToolCall => "consort_tool_call_seconds",
             Meter::RunsEnded => "consort_runs_ended_total",
             Meter::Cancel => "consort_cancel_seconds",
@@ -82,6 +86,7 @@ impl Meter {
         match self {
             Meter::ModelCall => "How long models took.",
             Meter::ModelTokens => "Tokens read and written by models.",
+            Meter::ModelUncounted => "Replies of models that did not say how many tokens they took.",
             Meter::ToolCall => "How long tools took.",
             Meter::RunsEnded => "Runs that ended.",
             Meter::Cancel => "From the request to stop a run to its end.",

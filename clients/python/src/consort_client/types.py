@@ -651,6 +651,8 @@ class CostSummaryFrameByModel(TypedDict):
     cached_tokens: int
     # US dollars, when it has a price.
     total_usd: float | None
+    # Whether it did not report all of its tokens: then there were more.
+    tokens_unknown: NotRequired[bool]
 
 
 class CostSummaryFrame(ChatEvent):
@@ -677,6 +679,8 @@ class CostSummaryFrame(ChatEvent):
     by_model: list[CostSummaryFrameByModel]
     # Models without a price.
     unpriced_models: list[str]
+    # Whether a model did not report all of its tokens: then there were more.
+    tokens_unknown: NotRequired[bool]
 
 
 class CurrentTask(TypedDict):

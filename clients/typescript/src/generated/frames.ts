@@ -1654,9 +1654,13 @@ export type ServerCostSummary = ChatEvent & {
     cached_tokens: number;
     /** US dollars, when it has a price. */
     total_usd: number | null;
+    /** Whether it did not report all of its tokens: then there were more. */
+    tokens_unknown?: boolean;
   }[];
   /** Models without a price. */
   unpriced_models: string[];
+  /** Whether a model did not report all of its tokens: then there were more. */
+  tokens_unknown?: boolean;
 };
 
 /** Words of a model of a run. */

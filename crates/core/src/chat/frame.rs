@@ -263,6 +263,7 @@ impl Run {
                 output_tokens: used.usage.output,
                 cached_tokens: used.usage.cached_input,
                 total_usd: priced.then(|| usd(used.cost())),
+                tokens_unknown: used.unknown,
             }
         };
         let limits = &self.spec().limits;
@@ -277,6 +278,7 @@ impl Run {
             wall_ms: within(self.clock().read(self.at()), limits.wall_clock_ms),
             by_model: self.chat().by_model.iter().map(model).collect(),
             unpriced_models: self.unpriced().iter().cloned().collect(),
+            tokens_unknown: self.totals().unknown,
         }
     }
 

@@ -46,6 +46,7 @@ async fn what_happened_can_be_read_as_metrics_by_route_model_tool_and_state() {
     assert_eq!(value(&waiting.body, r#"consort_runs_active{kind="run"}"#), 1.0);
     assert_eq!(value(&waiting.body, r#"consort_runs{status="RUNNING"}"#), 2.0);
     assert_eq!(value(&waiting.body, r#"consort_model_tokens_total{model="main",direction="input"}"#), 14.0);
+    assert!(!waiting.body.contains("consort_model_calls_uncounted_total{"), "every reply told its tokens");
     let calls = r#"consort_tool_call_seconds_count{tool="calculator",outcome="done"}"#;
     assert_eq!(value(&waiting.body, calls), 1.0);
     assert_eq!(value(&waiting.body, r#"consort_model_call_seconds_count{model="main",outcome="replied"}"#), 2.0);

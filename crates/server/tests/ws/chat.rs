@@ -161,6 +161,9 @@ async fn a_call_with_an_effect_is_made_once_it_is_allowed_and_with_exactly_these
     let frames = turn(&mut socket).await;
     assert!(kinds(&frames).contains(&"tool_approval_resolved"), "{:?}", kinds(&frames));
     assert_eq!(pay.args(), [json!({ "input": "5 EUR" })]);
+    let summary = frames.iter().find(|frame| frame["type"] == "cost_summary").unwrap();
+    let unknown = [&summary["tokens_unknown"], &summary["by_model"][0]["tokens_unknown"]];
+    assert_eq!(unknown, [&json!(true); 2], "the model reports none: {summary}");
     assert_eq!(socket.ask(answer).await["code"], "APPROVAL_RESOLVED");
     // The turn has ended, and still knows who answered, how and when.
     let path = format!("/api/approvals/{}", request["approval_id"].as_str().unwrap());

@@ -264,6 +264,9 @@ pub struct CostSummary {
     pub by_model: Vec<ModelCost>,
     /// Models without a price.
     pub unpriced_models: Vec<String>,
+    /// Whether a model did not report all of its tokens: then there were more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tokens_unknown: bool,
 }
 
 /// The usage of one model.
@@ -281,4 +284,7 @@ pub struct ModelCost {
     pub cached_tokens: u64,
     /// US dollars, when it has a price.
     pub total_usd: Option<f64>,
+    /// Whether it did not report all of its tokens: then there were more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tokens_unknown: bool,
 }
