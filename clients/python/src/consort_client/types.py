@@ -1107,6 +1107,8 @@ class Grant(TypedDict):
     host: str | None
     # When it was allowed.
     grantedAt: str
+    # True where the tool is not the one that was shown then: it is described otherwise, and is asked about again.
+    lapsed: NotRequired[bool]
 
 
 class GrantWithdrawnFrame(ChatEvent):

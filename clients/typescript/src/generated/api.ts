@@ -590,6 +590,8 @@ export interface Grant {
   host: string | null;
   /** When it was allowed. */
   grantedAt: string;
+  /** True where the tool is not the one that was shown then: it is described otherwise, and is asked about again. */
+  lapsed?: boolean;
 }
 
 /** The permissions that were given for the rest of a chat. */

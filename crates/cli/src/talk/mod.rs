@@ -326,7 +326,12 @@ impl<'a> Talk<'a> {
         if listed.peek().is_none() {
             return Ok(NO_GRANTS.to_owned());
         }
-        listed.for_each(|grant| table.row(["id", "tool", "host", "grantedAt"].map(|field| grant.line(field))));
+        listed.for_each(|grant| {
+            let [id, tool, host, since] = ["id", "tool", "host", "grantedAt"].map(|field| grant.line(field));
+            // What it covered is not there any more.
+            let since = if grant.has("lapsed") { format!("{since} (lapsed: the tool has changed)") } else { since };
+            table.row([id, tool, host, since]);
+        });
         Ok(table.text(None))
     }
 

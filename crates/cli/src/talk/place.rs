@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use consort_chat::{self as chats, Chats, Opening};
-use consort_core::chat::{Answer, Grant, Mode, Say};
+use consort_core::chat::{Answer, Mode, Say};
 use consort_core::mistake::{Code, Mistake};
 use consort_runtime::engine::Engine;
 use consort_tools::extract::MediaType;
@@ -191,7 +191,8 @@ impl ChatHost {
         match self {
             ChatHost::Here(chats, _) => {
                 let grants = chats.grants(LOCAL, thread).await?;
-                Ok(json!({ "grants": grants.iter().map(Grant::view).collect::<Vec<_>>() }))
+                let tools = chats.catalog().tools;
+                Ok(json!({ "grants": grants.iter().map(|grant| grant.view(&tools)).collect::<Vec<_>>() }))
             }
             ChatHost::There(client) => {
                 Ok(client.read(&client.send(&Call::get(&["threads", thread, "grants"])).await?)?)

@@ -181,7 +181,10 @@ fn a_grant_ends_when_the_tool_is_not_the_one_that_was_shown() {
         let order = Order { turn, ..Order::default() };
         let mut world = World::of(chat::compile(order, &rules(Mode::Default, LIMITS), &catalog).unwrap());
         world.calls("1", &[("pay", "{}")]);
-        asked(&world).len()
+        let asked = asked(&world).len();
+        // It is listed as what it is worth.
+        assert_eq!(grants[0].view(&catalog.tools).lapsed, asked > 0);
+        asked
     };
     assert_eq!(later(&|_| {}), 0);
     assert_eq!(later(&|tool| tool.description.push('!')), 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use consort_core::chat::{Grant, GrantView};
+use consort_core::chat::GrantView;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,8 +44,10 @@ async fn list(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Json<Grants>, Problem> {
-    let grants = site.server.chats.grants(&caller.0, &id).await?;
-    Ok(Json(Grants { grants: grants.iter().map(Grant::view).collect() }))
+    let chats = &site.server.chats;
+    let grants = chats.grants(&caller.0, &id).await?;
+    let tools = chats.catalog().tools;
+    Ok(Json(Grants { grants: grants.iter().map(|grant| grant.view(&tools)).collect() }))
 }
 
 async fn withdraw(

@@ -1,5 +1,7 @@
 //! The permissions that a user has given for the rest of a thread: each for one tool and one host, as they were shown.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,10 +33,12 @@ impl Grant {
         self.tool == tool.name && self.host.as_deref() == host && self.digest == tool.digest()
     }
 
-    /// Returns the grant as it is listed.
-    pub fn view(&self) -> GrantView {
+    /// Returns the grant as it is listed, beside the tools that there are now.
+    pub fn view(&self, tools: &[Arc<ToolInfo>]) -> GrantView {
         let Grant { id, tool, host, at, .. } = self.clone();
-        GrantView { id, tool, host, granted_at: Iso(at) }
+        let is_other = |now: &&Arc<ToolInfo>| now.name == tool && now.digest() != self.digest;
+        let lapsed = tools.iter().any(|now| is_other(&now));
+        GrantView { id, tool, host, granted_at: Iso(at), lapsed }
     }
 }
 
@@ -51,4 +55,7 @@ pub struct GrantView {
     pub host: Option<String>,
     /// When it was allowed.
     pub granted_at: Iso,
+    /// True where the tool is not the one that was shown then: it is described otherwise, and is asked about again.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lapsed: bool,
 }
