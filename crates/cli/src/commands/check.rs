@@ -48,6 +48,7 @@ pub(crate) fn run(file: Option<&Path>, say: Say, env: &Env<'_>, output: Output<'
                 write!(output.out, "\n{}", explain::explain(&config, room))?;
             }
             programs(&config, output.err)?;
+            fallbacks(&config, output.err)?;
             call_on(&config, env, output.err)?;
             Ok(Exit::Done)
         }
@@ -80,6 +81,25 @@ fn documents(config: &Config, err: &mut Stream) -> anyhow::Result<(usize, usize)
         }
     }
     Ok((operations, mistakes))
+}
+
+/// Reports the tasks that lose their tools when a fallback of their model is asked. That may be wanted, so it is no
+/// mistake.
+fn fallbacks(config: &Config, err: &mut Stream) -> anyhow::Result<()> {
+    let Some(template) = &config.template else { return Ok(()) };
+    let find = |alias: &str| config.models.iter().find(|model| model.info.alias == alias);
+    for (index, task) in template.ensemble.tasks.iter().enumerate().filter(|(_, task)| !task.tools.is_empty()) {
+        let alias = task.model.as_ref().or(template.ensemble.model.as_ref());
+        let model = alias.map_or_else(|| config.models.first(), |alias| find(alias));
+        let fallbacks = model.iter().flat_map(|model| &model.info.fallback).filter_map(|alias| find(alias));
+        for other in fallbacks.filter(|other| !other.info.tools) {
+            let alias = &other.info.alias;
+            err.say(format_args!(
+                "warning: ensemble.task[{index}].tools: the fallback `{alias}` cannot call them: it has `tools = false`"
+            ))?;
+        }
+    }
+    Ok(())
 }
 
 /// Reports the programs that cannot be run from here. They may be installed later, so this is no mistake.
@@ -153,6 +173,17 @@ mod tests {
         assert_eq!((exit, out.as_str()), (Exit::Done, ok));
         let warning = "warning: mcp.x: the MCP server `x` is not available: it could not be started: ";
         assert!(err.starts_with(warning) && err.lines().count() == 1, "{err}");
+    }
+
+    #[test]
+    fn a_fallback_that_cannot_call_the_tools_of_a_task_is_warned_of() {
+        let text = "[models.a]\nprovider = 'demo'\nmodel = 'm'\nfallback = ['b']\n\
+            [models.b]\nprovider = 'demo'\nmodel = 'm'\ntools = false\n[tools]\nbuiltin = ['json']\n\
+            [ensemble]\nname = 'x'\n[[ensemble.task]]\nname = 't'\ndescription = 'd'\ntools = ['json']\n\
+            [[ensemble.task]]\nname = 'u'\ndescription = 'd'\n";
+        let (exit, _, err) = check(text);
+        let warning = "warning: ensemble.task[0].tools: the fallback `b` cannot call them: it has `tools = false`\n";
+        assert_eq!((exit, err.as_str()), (Exit::Done, warning));
     }
 
     #[test]

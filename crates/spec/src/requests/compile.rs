@@ -5,6 +5,7 @@
 mod branches;
 mod fill;
 mod names;
+mod toolless;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -119,6 +120,7 @@ pub fn compile(ensemble: &Ensemble, request: Request, catalog: &Catalog) -> Resu
     let spec = compiler.spec(ensemble.clone(), request);
     let models = compiler.models(&spec);
     let belt = compiler.belt(&spec);
+    compiler.warnings.extend(toolless::warnings(&spec, &models));
     let compiled = Compiled { spec, models, belt, warnings: compiler.warnings };
     if compiler.mistakes.is_empty() { Ok(compiled) } else { Err(compiler.mistakes) }
 }
@@ -512,6 +514,27 @@ mod tests {
         let (request, _) = request::parse(&json).unwrap();
         compile(&ensemble(), request, &catalog())
             .map_err(|mistakes| mistakes.iter().map(|m| format!("{} {m}", m.code.word())).collect())
+    }
+
+    #[test]
+    fn tools_that_a_model_or_its_fallback_cannot_call_are_warned_of() {
+        let warned = |model: &str, without: &[&str]| {
+            let mut catalog = catalog();
+            for model in &mut catalog.models {
+                let tools = !without.contains(&model.alias.as_str());
+                *model = Arc::new(ModelInfo { tools, ..(**model).clone() });
+            }
+            let tasks = json!([{ "name": "a", "description": "x", "tools": ["look"], "model": model },
+                { "name": "b", "description": "x" }]);
+            let (request, _) = request::parse(&json!({ "tasks": tasks })).unwrap();
+            compile(&ensemble(), request, &catalog).unwrap().warnings
+        };
+        assert_eq!(warned("big", &[]), [""; 0]);
+        let [own] = warned("small", &["small"]).try_into().unwrap();
+        assert_eq!(own, "task `a` is done without its tools: the model `small` has `tools = false`");
+        let [fallback] = warned("big", &["small"]).try_into().unwrap();
+        let expected = "task `a` is done without its tools where `big` does not answer: `small` has `tools = false`";
+        assert_eq!(fallback, expected);
     }
 
     #[test]
