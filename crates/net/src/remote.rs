@@ -24,6 +24,9 @@ use crate::wire::{
 };
 use crate::work::Request;
 
+/// The note behind a result of which a model could not write the rest.
+const CUT: &str = "the answer of the peer was cut at the output limit of its model";
+
 /// The time limit of a tool that does not declare one.
 const TOOL_TIMEOUT_MS: u64 = 30_000;
 /// The time limit of a task.
@@ -161,6 +164,11 @@ impl NetworkTool {
         };
         let why = response.error.filter(|why| !why.trim().is_empty()).unwrap_or_else(|| failed.to_owned());
         match response.status {
+            // Half an answer does not pass for a whole one.
+            Status::Completed if response.truncated => {
+                let text = format!("{}\n\n[{CUT}]", response.result.unwrap_or_default());
+                Answer::Done { text, data: None }
+            }
             Status::Completed => Answer::Done { text: response.result.unwrap_or_default(), data: None },
             Status::Failed if response.unknown => Answer::Unknown(why),
             Status::Failed | Status::Rejected | Status::InProgress | Status::Other => Answer::Failed(why),

@@ -388,6 +388,7 @@ fn told(id: &str, run: &Run) -> Response {
         duration_ms: Some(run.took_ms()),
         unknown: status == Status::Failed && run.in_doubt() > 0,
         usage: Some(Spent::from(run.spent())),
+        truncated: status == Status::Completed && run.cut_note().is_some(),
         ..Response::new(id, status)
     }
 }

@@ -2461,6 +2461,8 @@ export interface ServerTaskResponse {
     /** The cost of the output, in billionths of a dollar. */
     outputCostNanoUsd: number;
   };
+  /** Whether the result was cut at the output limit of a model and accepted as it is. */
+  truncated?: boolean;
 }
 
 /** The result of the work. */
@@ -2489,6 +2491,8 @@ export interface ServerToolResponse {
     /** The cost of the output, in billionths of a dollar. */
     outputCostNanoUsd: number;
   };
+  /** Whether the result was cut at the output limit of a model and accepted as it is. */
+  truncated?: boolean;
 }
 
 /** The load of an ensemble. */
@@ -3149,6 +3153,8 @@ export interface ClientTaskResponse {
       outputCostNanoUsd?: number;
     }
     | null;
+  /** Whether the result was cut at the output limit of a model and accepted as it is. */
+  truncated?: boolean;
 }
 
 /** The result of the work. */
@@ -3179,6 +3185,8 @@ export interface ClientToolResponse {
       outputCostNanoUsd?: number;
     }
     | null;
+  /** Whether the result was cut at the output limit of a model and accepted as it is. */
+  truncated?: boolean;
 }
 
 /** The load of an ensemble. */

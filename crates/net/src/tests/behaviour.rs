@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use consort_core::budget::Claim;
 use consort_core::catalog::EffectClass;
+use consort_core::message::Stop;
 use consort_http::right;
 use consort_models::script::Gate;
 use consort_models::{Line, ScriptedModel};
@@ -326,4 +327,22 @@ async fn a_request_that_is_not_done_by_its_deadline_fails_then_even_if_it_still_
         assert_eq!(began.elapsed().as_secs(), seconds);
     }
     assert_eq!(model.ledger(), ["asked 1.0", "dropped 1.0"], "the one that waited was never begun");
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_an_answer_of_a_peer_is_marked() {
+    let wires = Wires::new(Weather::default(), 1);
+    for (is_cut, expected) in [(false, "half"), (true, "half\n\n[the answer of the peer was cut")] {
+        let line = Line::new().says("half");
+        let model = ScriptedModel::new().otherwise(if is_cut { line.stops(Stop::Length) } else { line });
+        let name = if is_cut { "hasty" } else { "calm" };
+        let _kitchen = House::new(name, &[]).accepting("cook").model(&model).start(&wires).await;
+        let room = House::new("room", &[name]).start(&wires).await;
+        let cook = format!("{name}.cook");
+        room.until_knows(&[&cook]).await;
+        let Answer::Done { text, .. } = room.network.tool(&cook).unwrap().call(invocation("soup")).await else {
+            panic!("it is done")
+        };
+        assert!(text.starts_with(expected) && text.contains("half\n") == is_cut, "{text}");
+    }
 }

@@ -11,6 +11,7 @@ use consort_core::event::{CancelMode, Event, EventKind};
 use consort_core::id::Id;
 use consort_core::message::Outcome;
 use consort_core::owner::Owner;
+use consort_core::spec::OnTruncated;
 use consort_log::MemoryLog;
 use consort_models::{ModelCatalog, ScriptedModel};
 use consort_runtime::admission::Pools;
@@ -89,6 +90,15 @@ impl House {
             what: What::Task(Box::new(draft)),
         });
         self
+    }
+
+    /// Shares a task that takes an answer as it is when it was cut.
+    pub(super) fn accepting(self, name: &str) -> House {
+        let mut house = self.task(name, &[]);
+        if let Some(Share { what: What::Task(draft), .. }) = house.shares.last_mut() {
+            draft.on_truncated = OnTruncated::Accept;
+        }
+        house
     }
 
     pub(super) fn model(mut self, model: &ScriptedModel) -> House {

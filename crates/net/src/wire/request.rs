@@ -230,13 +230,25 @@ pub struct Response {
     /// The usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Spent>,
+    /// Whether the result was cut at the output limit of a model and accepted as it is.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
 }
 
 impl Response {
     /// Returns a response with nothing but a status.
     pub fn new(request_id: &str, status: Status) -> Response {
         let request_id = request_id.to_owned();
-        Response { request_id, status, result: None, error: None, duration_ms: None, unknown: false, usage: None }
+        Response {
+            request_id,
+            status,
+            result: None,
+            error: None,
+            duration_ms: None,
+            unknown: false,
+            usage: None,
+            truncated: false,
+        }
     }
 
     /// Returns the response for a request that is not accepted.
