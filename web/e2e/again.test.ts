@@ -43,7 +43,7 @@ describe('a run made of another', () => {
     await page.getByText('All 2 tasks are done').waitFor();
     const ms = Date.parse(detail.completedAt) - Date.parse(detail.startedAt);
     expect(Date.parse(detail.startedAt)).toBeGreaterThanOrEqual(Date.parse(first.completedAt));
-    expect(await stat('Took')).toBe(duration(ms));
+    expect(await stat('Duration')).toBe(duration(ms));
     expect(await stat('Tokens')).toMatch(new RegExp(`^${detail.metrics.inputTokens + detail.metrics.outputTokens}\\b`));
     expect(await stat('Model calls')).toBe(String(detail.metrics.llmCalls));
     const row = (name: string): Promise<string> =>
@@ -120,7 +120,7 @@ describe('a run that is over', () => {
     expect(await output.inputValue()).toBe('Sail to Rome');
     await output.fill('Walk to Rome');
     await dialog.getByText('before the first task that reads the edited output').waitFor();
-    await dialog.getByRole('region', { name: 'What you changed' }).locator('mark', { hasText: 'Walk' }).waitFor();
+    await dialog.getByRole('region', { name: 'Your changes' }).locator('mark', { hasText: 'Walk' }).waitFor();
     expect(await barriers(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Fork', exact: true }).click();
     await page.getByRole('link', { name: new RegExp(`forked from ${run.slice(-6)}`) }).waitFor();

@@ -364,10 +364,10 @@ describe('what is remembered', () => {
   it('is noted where it is wanted, shown and forgotten', async () => {
     const demo = await Consort.start();
     await page.goto(`${demo.url}/chat`);
-    const open = page.getByRole('button', { name: 'What is remembered about you' });
+    const open = page.getByRole('button', { name: 'Facts about you' });
     await open.click();
-    const memory = page.getByRole('dialog', { name: 'What is remembered about you' });
-    await memory.getByText('Nothing is remembered about you.').waitFor();
+    const memory = page.getByRole('dialog', { name: 'Facts about you' });
+    await memory.getByText('No facts about you are stored.').waitFor();
     await memory.getByRole('switch', { name: 'Remember facts about me' }).check();
     await page.keyboard.press('Escape');
     await memory.waitFor({ state: 'hidden' });
@@ -377,7 +377,7 @@ describe('what is remembered', () => {
     await memory.getByText(/allergic to peanuts/).waitFor();
     expect(await barriers(page)).toEqual([]);
     await memory.getByRole('button', { name: /^Forget: .*peanuts/ }).click();
-    await memory.getByText('Nothing is remembered about you.').waitFor();
+    await memory.getByText('No facts about you are stored.').waitFor();
     expect(await demo.call('GET', '/api/facts')).toMatchObject({ total: 0 });
     await demo.stop();
   });

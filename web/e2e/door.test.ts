@@ -87,7 +87,7 @@ describe('a key that may only read', () => {
       'Starting and steering needs a key with the scope “run”; eye has read.',
     );
     await page.getByRole('button', { name: 'eye: who you are, and settings' }).click();
-    await page.getByText('May: read').waitFor();
+    await page.getByText('Scopes: read').waitFor();
     await page.getByText('Runs of hand').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.keyboard.press('Escape');

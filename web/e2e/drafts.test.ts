@@ -53,7 +53,7 @@ describe('a workflow', () => {
     const { id } = (await server.call('POST', '/api/workflows', REPORT)) as Saved;
     await page.goto(`${server.url}/workflows/${id}`);
     await task(/^write/).click();
-    await field('What to do').fill('');
+    await field('Description').fill('');
     await page.reload();
     await standing('Draft of version 1');
     await server.call('PUT', `/api/workflows/${id}`, { ...REPORT, name: 'Theirs' }, { 'if-match': '"1"' });

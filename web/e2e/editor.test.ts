@@ -195,7 +195,7 @@ describe('the editor on the built-in demo model', () => {
     ] as const) {
       await page.mouse.dblclick(box.x + x, box.y + y);
       await field('Name').fill(name);
-      await field('What to do').fill(`Stand ${name}`);
+      await field('Description').fill(`Stand ${name}`);
     }
     const middle = async (name: RegExp): Promise<{ x: number; y: number; width: number }> => {
       const { x, y, width, height } = (await task(name).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
@@ -280,7 +280,7 @@ describe('the editor on the built-in demo model', () => {
     await page.goto(`${server.url}/workflows/new`);
     await page.getByLabel('Name of the workflow').fill('Wrong');
     await page.getByRole('button', { name: 'Add the first task' }).click();
-    await field('What to do').fill('Fly');
+    await field('Description').fill('Fly');
     await enter(field('Tools'), 'wings');
     await task(/wrong: Unknown tool 'wings'/).waitFor();
     await page.getByRole('button', { name: 'Save and run' }).click();

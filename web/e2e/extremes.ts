@@ -80,7 +80,7 @@ memory = ["hives", "${WORD}"]
       at(full, 'long-review', `/reviews/${runs.reviewed}-review-0`, 'Approve'),
       at(full, 'long-chat', `/chat/${talk.long}`, 'Line 60'),
       at(full, 'long-approval', `/chat/${talk.asking}`, 'Allow once'),
-      at(full, 'long-workflow', `/workflows/${runs.workflow}?task=1`, 'What to do'),
+      at(full, 'long-workflow', `/workflows/${runs.workflow}?task=1`, 'Description'),
       at(full, 'long-workflows', '/workflows', '1963'),
       at(full, 'long-schedules', '/schedules', 'every-hive'),
       at(full, 'long-documents', '/documents?collection=apiary', '1963'),

@@ -25,8 +25,8 @@ describe('a network of two servers', () => {
     await far.down();
     await map.getByRole('button', { name: /kitchen gone disconnected/ }).click();
     const panel = page.getByRole('complementary', { name: 'Ensemble kitchen' });
-    await panel.getByText('Why it is not linked').waitFor();
-    await panel.getByRole('heading', { name: 'What it shared' }).waitFor();
+    await panel.getByText('Reason').waitFor();
+    await panel.getByRole('heading', { name: 'Shared' }).waitFor();
     await expect.poll(() => panel.getByRole('button', { name: /^Try/ }).count()).toBe(0);
     await page.getByRole('button', { name: 'Close the panel' }).click();
     await page.getByRole('button', { name: /kitchen .*with check-inventory/ }).waitFor();
@@ -47,7 +47,7 @@ describe('a network of two servers', () => {
     await page.getByText('1 ensemble linked', { exact: true }).waitFor();
     await page.goto(`${near.url}/runs/new`);
     await page.getByText('My own tasks').click();
-    await page.getByLabel('What to do').fill('Look into the larder');
+    await page.getByLabel('Description').fill('Look into the larder');
     await page.getByRole('combobox', { name: 'Tools' }).click();
     await page.getByRole('option', { name: 'network:#food' }).click();
     await page.getByRole('option', { name: 'kitchen.check-inventory' }).click();

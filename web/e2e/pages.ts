@@ -217,9 +217,9 @@ tags = { team = "desk" }
       { name: 'chat-memory', path: `/chat/${talk}?memory`, ready: 'Remember facts about me' },
       { name: 'chat-new', path: '/chat/new', ready: 'What would you like to do?' },
       { name: 'network', path: '/network', ready: 'kitchen.check-inventory' },
-      { name: 'network-ensemble', path: '/network?ensemble=peer+kitchen', ready: 'What it shares' },
+      { name: 'network-ensemble', path: '/network?ensemble=peer+kitchen', ready: 'Shared' },
       { name: 'workflows', path: '/workflows', ready: 'Weekly hive report' },
-      { name: 'workflow', path: `/workflows/${workflow}?task=5`, ready: 'What to do' },
+      { name: 'workflow', path: `/workflows/${workflow}?task=5`, ready: 'Description' },
       {
         name: 'workflow-chat',
         path: `/workflows/${workflow}?panel=chat&chat=${planned}`,

@@ -23,7 +23,9 @@ const waiting = (text: string): Locator =>
   page.getByRole('region', { name: 'Waiting' }).getByText(text, { exact: true });
 const held = (): Locator => page.getByRole('region', { name: 'Decisions not sent yet' });
 /** The review that is shown takes a decision. */
-const settled = (): Promise<void> => page.getByRole('button', { name: 'Approve', disabled: false }).waitFor();
+/** The button of one review, and not the one for several. */
+const APPROVE = /^Approve(?! several)/;
+const settled = (): Promise<void> => page.getByRole('button', { name: APPROVE, disabled: false }).waitFor();
 /** Nothing is held any more. */
 const sent = (): Promise<void> => held().waitFor({ state: 'hidden' });
 /** Reviews open on the server. */
@@ -83,7 +85,7 @@ describe('reviews', () => {
     await page.getByLabel('The output, as it should be').waitFor();
     await page.keyboard.press('Control+a');
     await page.keyboard.type('Bees make honey.');
-    await page.getByRole('region', { name: 'What you changed' }).getByText('honey').waitFor();
+    await page.getByRole('region', { name: 'Your changes' }).getByText('honey').waitFor();
     await page.keyboard.press('Control+Enter');
     await waiting('1 waiting').waitFor();
     await settled();
@@ -117,7 +119,7 @@ describe('reviews', () => {
     const inbox = page.getByRole('region', { name: 'Waiting' });
     await inbox.getByText('Wasps sting.', { exact: true }).waitFor();
     await inbox.getByText('Ants march.', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Several…' }).click();
+    await page.getByRole('button', { name: 'Approve several…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Approve several' });
     await dialog.getByText('Ants march.', { exact: true }).waitFor();
     for (const box of await dialog.getByRole('checkbox').all()) await box.check();
@@ -169,7 +171,7 @@ describe('reviews', () => {
     await page.goto(`${server.url}/reviews/${run}-review-0`);
     await page.getByText('word60').waitFor();
     const output = await page.getByRole('region', { name: 'Output' }).boundingBox();
-    const approve = await page.getByRole('button', { name: 'Approve' }).boundingBox();
+    const approve = await page.getByRole('button', { name: APPROVE }).boundingBox();
     expect((output?.y ?? 0) + (output?.height ?? 0)).toBeLessThanOrEqual(approve?.y ?? 0);
     await page.getByRole('link', { name: 'All reviews' }).waitFor();
     await page.keyboard.press('a');
@@ -226,7 +228,7 @@ describe('reviews', () => {
     await page.keyboard.up('a');
     await waiting('2 waiting').waitFor();
     await settled();
-    await page.getByRole('button', { name: 'Approve' }).dblclick();
+    await page.getByRole('button', { name: APPROVE }).dblclick();
     await waiting('1 waiting').waitFor();
     await sent();
     await expect.poll(open, PATIENT).toBe(1);
@@ -249,7 +251,7 @@ describe('reviews', () => {
     await page.keyboard.press('a');
     await page.getByText('Nothing waits for you').waitFor();
     await held().getByRole('button', { name: 'Undo' }).first().click();
-    await expect.poll(() => page.getByLabel('What should be different').inputValue()).toBe('Name the queen');
+    await expect.poll(() => page.getByLabel('Feedback').inputValue()).toBe('Name the queen');
     await page.keyboard.press('Escape');
     await page.keyboard.press('z');
     await waiting('2 waiting').waitFor();
@@ -342,7 +344,7 @@ describe('reviews', () => {
     await page.keyboard.type('axjk');
     expect(await page.getByLabel('The output, as it should be').inputValue()).toBe('Bees make honey.');
     await page.getByRole('region', { name: 'Waiting' }).getByRole('link').nth(1).click();
-    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    await page.getByRole('button', { name: APPROVE }).waitFor();
     await page.getByRole('region', { name: 'Waiting' }).getByRole('link').nth(0).click();
     await expect.poll(() => page.getByLabel('The output, as it should be').inputValue()).toBe('Bees make honey.');
     expect(await open()).toBe(2);

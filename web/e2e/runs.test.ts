@@ -34,11 +34,11 @@ describe('a run', () => {
     await page.goto(`${server.url}/runs/new`);
     await page.getByText('My own tasks').click();
     const first = page.getByRole('region', { name: 'Task 1' });
-    await first.getByLabel('What to do').fill('[say Bees dance.] Read about {topic}');
+    await first.getByLabel('Description').fill('[say Bees dance.] Read about {topic}');
     await first.getByLabel('Name').fill('read');
     await page.getByRole('button', { name: 'Add a task' }).click();
     const second = page.getByRole('region', { name: 'Task 2' });
-    await second.getByLabel('What to do').fill('[say Written.] Write it up');
+    await second.getByLabel('Description').fill('[say Written.] Write it up');
     await second.getByRole('combobox', { name: 'Reads the output of' }).press('ArrowDown');
     await page.getByRole('option', { name: 'read' }).click();
     await expect.poll(() => page.locator('.react-flow__edge').count()).toBe(1);
@@ -51,11 +51,11 @@ describe('a run', () => {
   it('is kept while it is composed, over leaving the page, until it is started', async () => {
     await page.goto(`${server.url}/runs/new`);
     await page.getByText('My own tasks').click();
-    await page.getByLabel('What to do').fill('[say Kept.] Count the drones');
+    await page.getByLabel('Description').fill('[say Kept.] Count the drones');
     await page.getByRole('link', { name: 'Tools', exact: true }).click();
     await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor();
     await page.goto(`${server.url}/runs/new`);
-    await expect.poll(() => page.getByLabel('What to do').inputValue()).toBe('[say Kept.] Count the drones');
+    await expect.poll(() => page.getByLabel('Description').inputValue()).toBe('[say Kept.] Count the drones');
     await page.getByRole('button', { name: 'Start the run' }).click();
     await page.getByText('Its task is done').waitFor();
     await page.goto(`${server.url}/runs/new`);
@@ -179,7 +179,7 @@ describe('a run', () => {
     await page.goto(`${server.url}/runs/${run}/graph`);
     await page.getByRole('button', { name: 'More about this run' }).click();
     await page.getByRole('menuitem', { name: 'Tell a task something' }).click();
-    await page.getByLabel('What it should know').fill('Mention the queen');
+    await page.getByLabel('Message').fill('Mention the queen');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     model.release('To be told');

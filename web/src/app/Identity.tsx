@@ -90,7 +90,7 @@ function About({ me: { name, owner, scopes, sees } }: { me: Me }) {
           {owner === name ? t('Its own runs') : t('Runs of {owner}', { owner })}
           {sees === 'all' ? t(', and it may see the runs of everybody') : ''}
         </span>
-        <span>{t('May: {scopes}', { scopes: scopes.join(', ') || t('nothing') })}</span>
+        <span>{t('Scopes: {scopes}', { scopes: scopes.join(', ') || t('nothing') })}</span>
       </div>
       <Menu.Divider />
     </>

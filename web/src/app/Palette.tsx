@@ -68,7 +68,7 @@ export default function Palette({ close }: { close: () => void }) {
         }}
         onKeyDown={pressed}
       />
-      <div className={css.list} id="palette" role="listbox" aria-label={t('What was found')}>
+      <div className={css.list} id="palette" role={shown.length > 0 ? 'listbox' : 'status'} aria-label={t('Results')}>
         {shown.map((entry, position) => (
           <Fragment key={`${entry.group}${entry.id}`}>
             {entry.group === shown[position - 1]?.group ? null : (

@@ -45,7 +45,7 @@ export function runActivity(run: RunState, detail?: RunDetail): Activity {
       : { text: t('Paused'), tone: 'warn', ...since };
   const busy = active.filter(isBusy);
   if (busy.length === 0 && review) {
-    const name = review.taskName ?? 'A task';
+    const name = review.taskName ?? t('A task');
     const text =
       review.timing === 'DURING_EXECUTION'
         ? t('{name} asks a person', { name })
@@ -106,7 +106,7 @@ export function activityText(conversation: Conversation): string {
     case 'asking':
       return t('waits for {model} to answer', { model: phase.model });
     case 'answering':
-      return t('is being answered by {model}', { model: phase.model });
+      return t('gets an answer from {model}', { model: phase.model });
     case 'tools':
       return phase.running > 1
         ? t('runs {running} tools', { running: phase.running })

@@ -3,7 +3,7 @@ import { edges, layout } from '../rooms/run/graph/layout';
 import { rows } from '../rooms/run/timeline/spans';
 import { at, place, told } from './fixture';
 import { fold } from './fold';
-import { conversationOf } from './instances';
+import { conversationOf, costOf } from './instances';
 import { emptyRun } from './seed';
 
 const instance = (turnId: string, name: string, round: number): object => ({
@@ -90,6 +90,15 @@ describe('tasks in rounds', () => {
       '1 round 2',
       '0 print',
     ]);
+  });
+
+  it('add up what their rounds used', () => {
+    const run = fold(emptyRun('run-1'), END);
+    const used = { inputTokens: 10, outputTokens: 4, costUsd: 0.5 };
+    const conversations = new Map([...run.conversations].map(([id, each]) => [id, { ...each, ...used }]));
+    const [draft] = rows({ ...run, conversations }, new Set(), Date.parse(at(30)));
+    expect(draft?.used).toEqual({ inputTokens: 20, outputTokens: 8, costUsd: 1, tries: 0, isRetried: false });
+    expect(run.tasks.map((task) => costOf({ ...run, conversations }, task))).toEqual([1, 1, undefined]);
   });
 
   it('are linked forward, back to the next round, and to what a condition decides', () => {

@@ -103,6 +103,17 @@ export function errorText(error: string): string {
   return error === 'BUDGET_EXCEEDED' ? t('The budget is used up') : error;
 }
 
+/** What an error says before its cause: the model and its address, which a line has no room for. */
+const PROVIDER = /^(?:provider error: )?(?:model `[^`]*`, )?(?:https?:\/\/\S+: )?/;
+
+/** A run's or a task's error for one line: the task, where it is named, and the cause. */
+export function shortError(error: string): string {
+  const text = errorText(error);
+  const [begin = '', task] = /^task '(.*?)' failed: /.exec(text) ?? [];
+  const cause = text.slice(begin.length).replace(PROVIDER, '');
+  return task === undefined ? cause : `${task}: ${cause}`;
+}
+
 /** The progress of a call that another program makes. */
 export function progressText({
   status,

@@ -19,7 +19,7 @@ export default function Diagram({ text, children }: { text: string; children: Re
     <figure className={css.figure} tabIndex={0} aria-label={t('Diagram')}>
       {found.kind === 'flow' ? <FlowDrawing flow={found} /> : <SequenceDrawing sequence={found} />}
       <details>
-        <summary>{t('Its text')}</summary>
+        <summary>{t('Source text')}</summary>
         {children}
       </details>
     </figure>

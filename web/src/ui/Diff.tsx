@@ -7,7 +7,7 @@ import { t } from '../words/t';
 export function Diff({
   before,
   after,
-  name = t('What you changed'),
+  name = t('Your changes'),
   same = t('Nothing is changed yet.'),
 }: {
   before: string;

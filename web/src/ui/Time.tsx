@@ -43,11 +43,12 @@ export function Until({ at }: { at: string }) {
   );
 }
 
-/** A time by the calendar and the clock. */
-export function Moment({ at }: { at: string }) {
+/** A time by the calendar and the clock, as it is here; it says so next to times of another `zone`. */
+export function Moment({ at, zone }: { at: string; zone?: string | undefined }) {
+  const here = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <time dateTime={at} title={full(at)} translate="no">
-      {moment(at)}
+      {moment(at, zone === undefined || zone === here ? 'own' : 'named')}
     </time>
   );
 }

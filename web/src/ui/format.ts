@@ -52,8 +52,8 @@ export function clock(iso: string): string {
   return new Date(iso).toLocaleTimeString(locale());
 }
 
-/** A day and a time of day, with the seconds only where there are some. */
-export function moment(iso: string): string {
+/** A day and a time of day, with the seconds only where there are some, and with the time zone if that is wanted. */
+export function moment(iso: string, zone: 'named' | 'own' = 'own'): string {
   const at = new Date(iso);
   return at.toLocaleString(locale(), {
     weekday: 'short',
@@ -62,6 +62,7 @@ export function moment(iso: string): string {
     hour: '2-digit',
     minute: '2-digit',
     ...(at.getSeconds() === 0 ? {} : { second: '2-digit' }),
+    ...(zone === 'named' ? { timeZoneName: 'short' } : {}),
   });
 }
 
@@ -77,6 +78,18 @@ export function tagText(name: string, value: string): string {
 
 function trimmed(value: number): string {
   return value.toLocaleString(locale(), { maximumFractionDigits: 1 });
+}
+
+/** Characters of a text by which it is told from others. */
+const PREVIEW_MAX = 200;
+
+/** The first line of a text without the signs of Markdown, for a list. */
+export function preview(text: string): string {
+  const first = text.split('\n').find((line) => line.trim() !== '') ?? '';
+  return first
+    .replace(/^\s*(?:(?:#{1,6}|[-*>])\s+)+/, '')
+    .replaceAll('**', '')
+    .slice(0, PREVIEW_MAX);
 }
 
 /** A value as templates print it: a text as it is, everything else as compact JSON. */

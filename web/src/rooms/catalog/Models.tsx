@@ -35,13 +35,13 @@ export default function Models() {
               <tr>
                 <th scope="col">{t('Alias')}</th>
                 <th scope="col">{t('Provider')}</th>
-                <th scope="col">{t('Can')}</th>
-                <th scope="col">{t('When it fails')}</th>
+                <th scope="col">{t('Abilities')}</th>
+                <th scope="col">{t('On failure')}</th>
                 <th scope="col" className={css.number}>
-                  {t('Reads')}
+                  {t('Context window')}
                 </th>
                 <th scope="col" className={css.number}>
-                  {t('Writes')}
+                  {t('Output limit')}
                 </th>
                 <th scope="col" className={css.number}>
                   {t('Input price')}
@@ -79,18 +79,18 @@ function Row({ model }: { model: ModelInfo }) {
         <strong>{model.alias}</strong>
       </td>
       <td>{model.provider}</td>
-      <td data-name={t('Can')}>
+      <td data-name={t('Abilities')}>
         {!model.tools
           ? t('answer')
           : model.parallelToolCalls
             ? t('answer, call several tools at once')
             : t('answer, call tools')}
       </td>
-      <td data-name={t('When it fails')}>{t('{retries} more tries{after}', { retries: model.retries, after })}</td>
-      <td className={css.number} data-name={t('Reads')}>
+      <td data-name={t('On failure')}>{t('{retries} more tries{after}', { retries: model.retries, after })}</td>
+      <td className={css.number} data-name={t('Context window')}>
         {count(model.contextTokens)}
       </td>
-      <td className={css.number} data-name={t('Writes')}>
+      <td className={css.number} data-name={t('Output limit')}>
         {count(model.maxOutputTokens)}
       </td>
       <td className={css.number} data-name={t('Input price')}>

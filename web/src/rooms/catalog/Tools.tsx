@@ -49,7 +49,7 @@ function Servers({ servers }: { servers: Capabilities['mcpServers'] }) {
           <strong>{name}</strong>
           <span>{plural(tools.length, 'MCP server, {n} tool', 'MCP server, {n} tools')}</span>
           <span className={css.chip} data-tone={unavailable ? 'bad' : 'good'}>
-            {unavailable ? t('away') : t('connected')}
+            {unavailable ? t('not available') : t('connected')}
           </span>
           {unavailable ? <small>{unavailable}</small> : null}
         </div>
@@ -63,7 +63,7 @@ const PERMISSIONS: Record<string, string> = {
   safe: t('safe'),
   knowledge: t('knowledge'),
   network: t('network'),
-  workspace_write: t('workspace write'),
+  workspace_write: t('workspace'),
   editor_mutate: t('editor mutate'),
   subagent: t('subagent'),
   secrets: t('secrets'),

@@ -1,21 +1,20 @@
-import { ActionIcon, Button, Menu, Modal, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { IconDots, IconFolder, IconPencilPlus, IconPin } from '@tabler/icons-react';
+import { IconFolder, IconPencilPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { Link, useNavigate, useParams } from 'react-router';
-import { get, patch, remove } from '../../api/client';
-import type { Answer, Thread } from '../../api/types';
-import { ConfirmDelete } from '../../ui/ConfirmDelete';
+import { useState } from 'react';
+import { Link, useParams } from 'react-router';
+import { get } from '../../api/client';
+import { useApprovals } from '../../api/queries';
+import type { Answer } from '../../api/types';
 import { HeadingLevel } from '../../ui/headings';
 import { ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
-import { useAction } from '../../ui/useAction';
 import css from './Chat.module.css';
-import { FolderDialog } from './FolderDialog';
+import { Entry } from './Entry';
 import { Memory } from './Memory';
 import { NewThread, OneThread } from './OneThread';
-import { type Places, shelved, usePlaces } from './places';
+import { shelved, usePlaces } from './places';
 import { t } from '../../words/t';
 import { Said } from '../../words/Said';
 
@@ -39,6 +38,7 @@ function Threads({ chosen }: { chosen: string | undefined }) {
   const [wanted, setWanted] = useState('');
   const [query] = useDebouncedValue(wanted, 250);
   const places = usePlaces();
+  const asking = new Set(useApprovals().data?.approvals.map(({ thread_id }) => thread_id));
   const { data, error } = useQuery({
     queryKey: ['threads', query],
     queryFn: ({ signal }) =>
@@ -68,7 +68,13 @@ function Threads({ chosen }: { chosen: string | undefined }) {
           const list = (
             <ul key={folder} aria-label={folder || undefined}>
               {threads.map((thread) => (
-                <Entry key={thread.id} thread={thread} isChosen={thread.id === chosen} places={places} />
+                <Entry
+                  key={thread.id}
+                  thread={thread}
+                  isChosen={thread.id === chosen}
+                  asks={asking.has(thread.id)}
+                  places={places}
+                />
               ))}
             </ul>
           );
@@ -97,91 +103,5 @@ function Threads({ chosen }: { chosen: string | undefined }) {
         </p>
       ) : null}
     </section>
-  );
-}
-
-interface EntryProps {
-  thread: Thread;
-  isChosen: boolean;
-  places: Places;
-}
-
-function Entry({ thread, isChosen, places }: EntryProps) {
-  const navigate = useNavigate();
-  const [dialog, setDialog] = useState<'rename' | 'move' | 'delete'>();
-  const isPinned = places.pinned.includes(thread.id);
-  const shut = (): void => setDialog(undefined);
-  const erase = useAction(
-    t('Deleting'),
-    () => remove(`/api/threads/${thread.id}`),
-    () => {
-      shut();
-      if (isChosen) void navigate('/chat');
-    },
-  );
-  return (
-    <li className={css.entry} data-chosen={isChosen || undefined}>
-      {isPinned ? <IconPin size={13} role="img" aria-label={t('Pinned')} /> : null}
-      {thread.running ? <span className={css.live} role="img" aria-label={t('A turn is running')} /> : null}
-      <Link to={`/chat/${thread.id}`} aria-current={isChosen ? 'page' : undefined} title={thread.title}>
-        {thread.title || t('Untitled')}
-      </Link>
-      <Menu>
-        <Menu.Target>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size={24}
-            mr={4}
-            aria-label={t('More about {title}', { title: thread.title || t('this chat') })}
-          >
-            <IconDots size={14} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item onClick={() => places.pin(thread.id, !isPinned)}>{isPinned ? t('Unpin') : t('Pin')}</Menu.Item>
-          <Menu.Item onClick={() => setDialog('move')}>{t('Move to a folder')}</Menu.Item>
-          <Menu.Item onClick={() => setDialog('rename')}>{t('Rename')}</Menu.Item>
-          <Menu.Item color="red" onClick={() => setDialog('delete')}>
-            {t('Delete')}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      <Rename thread={thread} opened={dialog === 'rename'} close={shut} />
-      {dialog === 'move' ? <FolderDialog thread={thread} places={places} close={shut} /> : null}
-      <ConfirmDelete
-        what={thread.title || t('this chat')}
-        means={t('Everything that was said in it is erased.')}
-        opened={dialog === 'delete'}
-        close={shut}
-        confirm={() => erase.mutate()}
-      />
-    </li>
-  );
-}
-
-function Rename({ thread, opened, close }: { thread: Thread; opened: boolean; close: () => void }) {
-  const [title, setTitle] = useState(thread.title);
-  const rename = useAction(t('Renaming'), () => patch(`/api/threads/${thread.id}`, { title }), close);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (title.trim()) rename.mutate();
-  };
-  return (
-    <Modal opened={opened} onClose={close} title={t('Rename the chat')}>
-      <form onSubmit={submit}>
-        <Stack>
-          <TextInput
-            label={t('Title')}
-            data-autofocus
-            value={title}
-            onChange={(event) => setTitle(event.currentTarget.value)}
-          />
-          <Button type="submit" disabled={!title.trim()} loading={rename.isPending}>
-            {t('Rename')}
-          </Button>
-        </Stack>
-      </form>
-    </Modal>
   );
 }

@@ -33,17 +33,13 @@ export function Memory() {
         variant={remembers ? 'light' : 'subtle'}
         color={remembers ? 'indigo' : 'gray'}
         size={30}
-        aria-label={t('What is remembered about you')}
-        title={t('What is remembered about you')}
+        aria-label={t('Facts about you')}
+        title={t('Facts about you')}
         onClick={() => change({ [PLACE]: '' })}
       >
         <IconBrain size={17} />
       </ActionIcon>
-      <Modal
-        opened={params.has(PLACE)}
-        onClose={() => change({ [PLACE]: undefined })}
-        title={t('What is remembered about you')}
-      >
+      <Modal opened={params.has(PLACE)} onClose={() => change({ [PLACE]: undefined })} title={t('Facts about you')}>
         <Facts />
       </Modal>
     </>
@@ -66,7 +62,7 @@ function Facts() {
         checked={remembers}
         onChange={(event) => setRemembers(event.currentTarget.checked)}
       />
-      {error ? <ProblemNote what={t('What is remembered could not be read')} error={error} /> : null}
+      {error ? <ProblemNote what={t('The facts could not be read')} error={error} /> : null}
       {data ? (
         <ul>
           {data.facts.map((fact) => (
@@ -76,7 +72,7 @@ function Facts() {
       ) : error ? null : (
         <Skeleton height={60} />
       )}
-      {data?.total === 0 ? <p className={css.quiet}>{t('Nothing is remembered about you.')}</p> : null}
+      {data?.total === 0 ? <p className={css.quiet}>{t('No facts about you are stored.')}</p> : null}
       {data && data.total > 1 ? (
         <Button variant="subtle" color="red" size="xs" loading={forgetAll.isPending} onClick={() => forgetAll.mutate()}>
           {t('Forget all {total}', { total: data.total })}

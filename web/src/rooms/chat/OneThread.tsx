@@ -47,7 +47,9 @@ export function NewThread() {
         <div className={`${css.inner} ${css.hello}`}>
           <Empty icon={IconMessageCircle} title={t('What would you like to do?')}>
             <p>
-              {t('Ask, or describe a task. It calls tools, and splits work into subtasks that run side by side.')}{' '}
+              {t(
+                'Ask, or describe a task. The assistant calls tools, and splits work into subtasks that run side by side.',
+              )}{' '}
               {t('Before it does anything with an effect outside the workspace, it asks you.')}
             </p>
           </Empty>

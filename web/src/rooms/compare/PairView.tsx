@@ -24,7 +24,7 @@ export function PairView({ pair: { name, left, right } }: { pair: Pair }) {
           <Diff
             before={left.description}
             after={right.description}
-            name={t('How the prompt of {name} differs', { name })}
+            name={t('Differences in the prompt of {name}', { name })}
           />
         </section>
       ) : null}
@@ -34,7 +34,7 @@ export function PairView({ pair: { name, left, right } }: { pair: Pair }) {
           <Diff
             before={left.output ?? left.error ?? ''}
             after={right.output ?? right.error ?? ''}
-            name={t('How the output of {name} differs', { name })}
+            name={t('Differences in the output of {name}', { name })}
             same={t('The outputs are the same.')}
           />
         </section>

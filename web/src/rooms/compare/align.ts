@@ -48,7 +48,7 @@ export function figures(left: RunDetail, right: RunDetail): Record<'time' | 'tok
     right: known(of(right)),
   });
   return {
-    time: [both(t('Took'), ({ durationMs }) => durationMs)],
+    time: [both(t('Duration'), ({ durationMs }) => durationMs)],
     tokens: [
       both(t('Tokens in'), ({ metrics }) => metrics.inputTokens),
       both(t('Tokens out'), ({ metrics }) => metrics.outputTokens),

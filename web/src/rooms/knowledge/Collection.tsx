@@ -72,7 +72,7 @@ function Search({ name }: { name: string }) {
       <div className={css.tools}>
         <TextInput
           label={t('Find passages')}
-          placeholder={t('What an agent would ask')}
+          placeholder={t('Search as an agent would')}
           value={wanted}
           onChange={(event) => setWanted(event.currentTarget.value)}
         />

@@ -34,14 +34,11 @@ export default function Remembered() {
           <Empty icon={IconBrain} title={t('Nothing is remembered yet')}>
             <p>
               {t('Tasks with a memory store their outputs, and later runs read them.')}{' '}
-              <Said
-                of="What a chat knows about you is under {link}."
-                link={<Link to="/chat?memory">{t('Chat')}</Link>}
-              />
+              <Said of="Facts about you are under {link}." link={<Link to="/chat?memory">{t('Chat')}</Link>} />
             </p>
           </Empty>
         ) : (
-          <ul className={css.list} aria-label={t('What runs remember')}>
+          <ul className={css.list} aria-label={t('Memories of runs')}>
             {data?.scopes.map(({ scope, entries, damaged, damagedReason }) => (
               <li key={scope}>
                 <Link to={`?${new URLSearchParams({ scope })}`}>{scope}</Link>
@@ -105,7 +102,7 @@ function OneScope({ scope }: { scope: string }) {
         </ul>
       </Card>
       <ConfirmDelete
-        what={t('what is remembered under {scope}', { scope })}
+        what={t('everything in {scope}', { scope })}
         means={t('Later runs will not remember any of it.')}
         opened={deleting}
         close={() => setDeleting(false)}

@@ -15,7 +15,7 @@ export function NoPeers() {
         <p>
           <Said of="Name a server in {code}, here or there: one side is enough." code={<code>consort.toml</code>} />{' '}
           <Said
-            of="What it shares with {code} then shows here and can be used by tasks."
+            of="Tools and tasks that it shares with {code} are then listed here, and tasks can use them."
             code={<code>[[ensemble.share]]</code>}
           />
         </p>

@@ -58,7 +58,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         ) : null}
         {ensemble.error ? (
           <>
-            <dt>{t('Why it is not linked')}</dt>
+            <dt>{t('Reason')}</dt>
             <dd>{ensemble.error}</dd>
           </>
         ) : null}
@@ -80,7 +80,7 @@ export function EnsemblePanel({ ensemble, close }: { ensemble: Ensemble; close: 
         </section>
       ) : null}
       <section className={panel.section}>
-        <h3>{isAway(ensemble) ? t('What it shared') : t('What it shares')}</h3>
+        <h3>{t('Shared')}</h3>
         {capabilities.length === 0 ? (
           <p className={css.quiet}>{isAway(ensemble) ? t('Nothing is known.') : t('Nothing.')}</p>
         ) : null}
@@ -106,7 +106,7 @@ export function SharedPanel({ all, tag, setTag, choose }: SharedPanelProps) {
     .filter(({ presence }) => presence === 'gone')
     .toSorted((one, other) => (other.goneAt ?? '').localeCompare(one.goneAt ?? ''));
   return (
-    <aside className={panel.panel} aria-label={t('What is shared')}>
+    <aside className={panel.panel} aria-label={t('On the network')}>
       <div className={panel.head}>
         <h2>{t('On the network')}</h2>
       </div>

@@ -32,7 +32,7 @@ function Composer({ capabilities }: { capabilities: Capabilities }) {
       <div className={css.form}>
         {hasEnsemble ? (
           <SegmentedControl
-            aria-label={t('What to run')}
+            aria-label={t('Kind of run')}
             value={draft.source}
             onChange={(source) => change({ source: source as Draft['source'] })}
             data={[

@@ -59,7 +59,7 @@ function Changes({ task, override, capabilities, set }: ChangesProps) {
         onChange={(event) => set({ description: event.currentTarget.value })}
       />
       <Textarea
-        label={t('What it should know besides')}
+        label={t('Further knowledge')}
         autosize
         minRows={2}
         value={override.additionalContext}

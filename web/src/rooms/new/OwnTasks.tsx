@@ -92,7 +92,7 @@ function TaskCard({ task, position, isNew, tasks, capabilities, set, remove }: T
         ) : null}
       </header>
       <Textarea
-        label={t('What to do')}
+        label={t('Description')}
         required
         autoFocus={isNew}
         autosize

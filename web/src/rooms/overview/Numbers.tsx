@@ -3,6 +3,7 @@ import { Link } from 'react-router';
 import { useApprovals, useServerStatus } from '../../api/queries';
 import type { RunRow } from '../../api/types';
 import { useOpenReviews } from '../../review/useHeld';
+import { shortError } from '../../run/words';
 import { shownStatus } from '../../ui/Status';
 import { useNow } from '../../ui/useNow';
 import css from './Overview.module.css';
@@ -52,7 +53,7 @@ export function Numbers({ active, failed }: { active: RunRow[]; failed: RunRow[]
         tone={recent > 0 ? 'bad' : undefined}
         value={recent}
       >
-        {failed[0]?.error ?? t('none|failure')}
+        {failed[0]?.error ? shortError(failed[0].error) : t('none|failure')}
       </Figure>
     </div>
   );

@@ -47,7 +47,7 @@ export default function Overview() {
                 areTurnsCut={chats ? chats.total > chats.turns.length : false}
               />
               <Listed
-                title={t('Running now')}
+                title={t('In progress')}
                 all="/runs?status=RUNNING"
                 runs={active}
                 quiet={t('Nothing is running.')}

@@ -22,7 +22,7 @@ export function Earlier({ review }: { review: Review }) {
       <Diff
         before={last.output}
         after={review.taskOutput}
-        name={t('What has changed since')}
+        name={t('Changes since then')}
         same={t('It is the same text as before.')}
       />
     </section>

@@ -85,7 +85,7 @@ export function OutputReview({ review, send, writing }: DecidingProps) {
       ) : null}
       {mode === 'rejecting' ? (
         <Textarea
-          label={t('What should be different')}
+          label={t('Feedback')}
           description={t('The task runs again with it.')}
           autosize
           minRows={3}

@@ -5,7 +5,7 @@ import { Link, useNavigate, useParams } from 'react-router';
 import { useRuns } from '../../api/queries';
 import type { Review } from '../../api/types';
 import { useOpenReviews } from '../../review/useHeld';
-import { shortId } from '../../ui/format';
+import { preview, shortId } from '../../ui/format';
 import { Empty, ProblemNote } from '../../ui/Note';
 import { useTitle } from '../../ui/Page';
 import { runName } from '../../ui/runName';
@@ -129,7 +129,7 @@ function Entry({ review, run, isChosen }: { review: Review; run: string; isChose
       <Link className={css.entry} to={`/reviews/${review.reviewId}`} aria-current={isChosen}>
         <strong>{review.prompt ?? review.taskName ?? review.taskDescription}</strong>
         <span className={css.run}>{run}</span>
-        {review.taskOutput ? <span className={css.glimpse}>{review.taskOutput.slice(0, 160)}</span> : null}
+        {review.taskOutput ? <span className={css.glimpse}>{preview(review.taskOutput)}</span> : null}
         <span>
           <span>{WORDS[review.timing]}</span>
           <Ago at={review.createdAt} />
@@ -154,7 +154,7 @@ export function NoReview({ isGone }: { isGone: boolean }) {
       <p>
         <Said
           of="Somebody decided it, or its time ran out. {link}"
-          link={<Link to="/reviews">{t('What else is waiting')}</Link>}
+          link={<Link to="/reviews">{t('All reviews')}</Link>}
         />
       </p>
     </Empty>

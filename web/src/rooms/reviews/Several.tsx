@@ -28,8 +28,8 @@ export function Several({ reviews, nameOf }: { reviews: Review[]; nameOf: (revie
   };
   return (
     <>
-      <ActButton needs="review" size="compact-sm" variant="default" onClick={() => setOpen(true)}>
-        {t('Several…')}
+      <ActButton needs="review" size="compact-xs" variant="default" onClick={() => setOpen(true)}>
+        {t('Approve several…')}
       </ActButton>
       <Modal opened={isOpen} onClose={() => setOpen(false)} size="lg" title={t('Approve several')}>
         <Text size="sm">{t('Choose the outputs to approve. Each can be taken back for five seconds.')}</Text>

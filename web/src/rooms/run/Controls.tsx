@@ -2,6 +2,7 @@ import { ActionIcon, Group, Menu } from '@mantine/core';
 import { useClipboard, useDisclosure } from '@mantine/hooks';
 import {
   IconArrowsDiff,
+  IconCoin,
   IconDots,
   IconDownload,
   IconGitFork,
@@ -9,7 +10,6 @@ import {
   IconMessageForward,
   IconPlayerPause,
   IconPlayerPlay,
-  IconPlayerStop,
   IconRefresh,
   IconSwitchHorizontal,
   IconTrash,
@@ -17,24 +17,16 @@ import {
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { download, post, remove } from '../../api/client';
-import type { Accepted, CancelMode, RunDetail } from '../../api/types';
+import type { Accepted, RunDetail } from '../../api/types';
 import type { RunState } from '../../run/state';
 import { ActButton, ActItem } from '../../ui/Act';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { useAction } from '../../ui/useAction';
+import { Cancel } from './Cancel';
+import { RaiseDialog } from './RaiseBudget';
 import { RepeatDialog } from './RepeatDialog';
 import { Inject, SwitchModel } from './Dialogs';
 import { t } from '../../words/t';
-
-const MODES: { mode: CancelMode; title: string; means: string }[] = [
-  { mode: 'after_task', title: t('After the tasks under way'), means: t('They finish and keep their outputs') },
-  {
-    mode: 'after_iteration',
-    title: t('After the model calls under way'),
-    means: t('Their answers are kept; no more tools are called'),
-  },
-  { mode: 'now', title: t('At once'), means: t('Answers are cut off and tools are stopped') },
-];
 
 /** The actions on a run. */
 export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) {
@@ -44,6 +36,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
   const clipboard = useClipboard();
   const [injecting, inject] = useDisclosure(false);
   const [switching, switchModel] = useDisclosure(false);
+  const [raising, raise] = useDisclosure(false);
   const [deleting, confirm] = useDisclosure(false);
   const pause = useAction(t('Pausing'), () => post(`${path}/pause`));
   const resume = useAction(t('Resuming'), () => post(`${path}/resume`));
@@ -111,6 +104,11 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
               <ActItem needs="run" leftSection={<IconSwitchHorizontal size={15} />} onClick={switchModel.open}>
                 {t('Switch the model')}
               </ActItem>
+              {Object.keys(detail.limits).length > 0 ? (
+                <ActItem needs="admin" leftSection={<IconCoin size={15} />} onClick={raise.open}>
+                  {t('Raise the budget')}
+                </ActItem>
+              ) : null}
               <Menu.Divider />
             </>
           ) : null}
@@ -142,6 +140,7 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
       </Menu>
       <Inject run={run} opened={injecting} close={inject.close} />
       <SwitchModel run={run} opened={switching} close={switchModel.close} />
+      <RaiseDialog run={run} limits={detail.limits} opened={raising} close={raise.close} />
       {repeating ? (
         <RepeatDialog detail={detail} kind={repeating} opened close={() => setRepeating(undefined)} />
       ) : null}
@@ -160,41 +159,4 @@ export function Controls({ run, detail }: { run: RunState; detail: RunDetail }) 
 function compareWith({ runId, retryOf, forkedFrom }: RunDetail): string {
   const before = retryOf ?? forkedFrom?.runId;
   return before ? `/compare?a=${before}&b=${runId}` : `/compare?a=${runId}`;
-}
-
-function Cancel({ run }: { run: RunState }) {
-  const cancel = useAction(t('Cancelling'), (mode: CancelMode) => post(`/api/runs/${run.runId}/cancel`, { mode }));
-  const order = MODES.findIndex(({ mode }) => mode === run.cancel);
-  const stronger = MODES.filter((_, position) => position > order);
-  if (stronger.length === 0) return null;
-  return (
-    <Menu>
-      <Menu.Target>
-        <ActButton
-          needs="run"
-          size="xs"
-          variant="default"
-          leftSection={<IconPlayerStop size={15} />}
-          loading={cancel.isPending}
-        >
-          {run.cancel ? t('Stop sooner') : t('Cancel')}
-        </ActButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{t('Stop this run')}</Menu.Label>
-        {stronger.map(({ mode, title, means }) => (
-          <ActItem
-            needs="run"
-            key={mode}
-            {...(mode === 'now' ? { color: 'red' } : {})}
-            onClick={() => cancel.mutate(mode)}
-          >
-            {title}
-            <br />
-            <small>{means}</small>
-          </ActItem>
-        ))}
-      </Menu.Dropdown>
-    </Menu>
-  );
 }

@@ -43,7 +43,7 @@ export function Inject({ run, opened, close, target: first = EVERYBODY }: Dialog
       <form onSubmit={submit}>
         <Stack>
           <Textarea
-            label={t('What it should know')}
+            label={t('Message')}
             description={t('It is part of the next model call, after what is under way.')}
             autosize
             minRows={3}

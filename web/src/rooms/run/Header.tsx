@@ -47,7 +47,6 @@ export function Header({ run, detail, isReplayed }: { run: RunState; detail: Run
             </span>
           ))}
         </div>
-        {isReplayed ? <span className={css.stale}>{t('Replay')}</span> : null}
         {isReplayed || isForPeers(run.runId) ? null : <Controls run={run} detail={detail} />}
       </div>
       <NowLine run={run} detail={detail} isReplayed={isReplayed} />
@@ -114,7 +113,7 @@ function Stats({ run, detail }: { run: RunState; detail: RunDetail }) {
       <Stat name={t('Tasks')}>
         {done} <small>{t('of {count}', { count: declared.length })}</small>
       </Stat>
-      <Stat name={run.endedAt ? t('Took') : t('Running for')}>
+      <Stat name={run.endedAt ? t('Duration') : t('Running for')}>
         <Duration from={run.acceptedAt} to={run.endedAt} />
       </Stat>
       <Stat name={t('Tokens')} used={tokens} limit={limits.maxTotalTokens}>

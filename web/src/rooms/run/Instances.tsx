@@ -1,7 +1,7 @@
 import { Link } from 'react-router';
 import type { Task, TaskGroup } from '../../run/state';
-import { instanceName } from '../../run/words';
-import { count } from '../../ui/format';
+import { instanceName, shortError } from '../../run/words';
+import { count, preview } from '../../ui/format';
 import { StatusIcon } from '../../ui/Status';
 import { TaskDuration } from '../../ui/TaskDuration';
 import panel from '../../ui/Panel.module.css';
@@ -20,7 +20,7 @@ export function BranchFacts({ task, group }: { task: Task; group: TaskGroup | un
   ].filter(([, text]) => text);
   return facts.map(([name, text]) => (
     <FactRow key={name} name={name ?? ''}>
-      {name === 'Group' ? text : <code>{text}</code>}
+      {name === t('Group') ? text : <code>{text}</code>}
     </FactRow>
   ));
 }
@@ -47,7 +47,7 @@ export function Instances({ runId, task: { instances } }: { runId: string; task:
             <StatusIcon status={instance.status} size={14} />
             <Link to={`/runs/${runId}/conversation?turn=${instance.id}`}>{instanceName(instance)}</Link>
             <span title={instance.error ?? instance.description}>
-              {instance.error ?? firstWords(instance.output) ?? instance.description}
+              {instance.error ? shortError(instance.error) : preview(instance.output ?? instance.description ?? '')}
             </span>
             <small>
               {instance.tokens > 0 ? t('{value} tokens · ', { value: count(instance.tokens) }) : ''}
@@ -59,9 +59,3 @@ export function Instances({ runId, task: { instances } }: { runId: string; task:
     </div>
   );
 }
-
-const firstWords = (output: string | undefined): string | undefined =>
-  output
-    ?.split('\n')
-    .find((text) => text.trim() !== '')
-    ?.slice(0, 120);

@@ -68,7 +68,7 @@ function Actions({ run, detail, activity }: { run: RunState; detail: RunDetail; 
           <GiveUp run={run} activity={activity} />
         </>
       )}
-      {run.endedAt ? null : <RaiseBudget runId={run.runId} limits={detail.limits} />}
+      {run.endedAt ? null : <RaiseBudget run={run} limits={detail.limits} />}
       {run.paused && !run.endedAt ? <Resume runId={run.runId} /> : null}
       {run.endedAt ? <AtTheEnd run={run} detail={detail} /> : null}
     </>

@@ -4,8 +4,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { post } from '../../api/client';
 import type { RunDetail } from '../../api/types';
+import { isNearLimit } from '../../run/limits';
+import type { RunState } from '../../run/state';
 import { ActButton } from '../../ui/Act';
 import { ProblemNote } from '../../ui/Note';
+import { useNow } from '../../ui/useNow';
 import { t } from '../../words/t';
 
 type Limits = RunDetail['limits'];
@@ -19,19 +22,31 @@ const NAMES: Record<keyof Limits, string> = {
   maxWallClockMs: t('Time, in milliseconds'),
 };
 
-/** A button to let a run use more, where it has limits. */
-export function RaiseBudget({ runId, limits }: { runId: string; limits: Limits }) {
+interface RaiseBudgetProps {
+  run: RunState;
+  limits: Limits;
+}
+
+/** A button to let a run use more, once it has used most of what one of its limits allows. */
+export function RaiseBudget({ run, limits }: RaiseBudgetProps) {
   const [opened, { open, close }] = useDisclosure(false);
-  if (Object.keys(limits).length === 0) return null;
+  const now = useNow();
+  if (!opened && !isNearLimit(run, limits, now)) return null;
   return (
     <>
-      <ActButton needs="admin" size="compact-sm" variant="subtle" onClick={open}>
+      <ActButton needs="admin" size="compact-sm" variant="light" onClick={open}>
         {t('Raise the budget')}
       </ActButton>
-      <Modal opened={opened} onClose={close} title={t('Raise the budget')}>
-        <Form runId={runId} limits={limits} close={close} />
-      </Modal>
+      <RaiseDialog run={run} limits={limits} opened={opened} close={close} />
     </>
+  );
+}
+
+export function RaiseDialog({ run, limits, opened, close }: RaiseBudgetProps & { opened: boolean; close: () => void }) {
+  return (
+    <Modal opened={opened} onClose={close} title={t('Raise the budget')}>
+      <Form runId={run.runId} limits={limits} close={close} />
+    </Modal>
   );
 }
 
@@ -56,7 +71,7 @@ function Form({ runId, limits, close }: { runId: string; limits: Limits; close: 
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Text size="sm">{t('What this run, with all of its subtasks, may use at most.')}</Text>
+        <Text size="sm">{t('The limits of this run, with all of its subtasks.')}</Text>
         {names.map((name) => (
           <NumberInput
             key={name}

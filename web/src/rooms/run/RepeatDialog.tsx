@@ -58,7 +58,7 @@ export function RepeatDialog({ detail, kind, seq, editing, opened, close }: Repe
       <form onSubmit={submit}>
         <Stack>
           <Text size="sm">
-            {t('{value} What you leave empty stays as it is.', {
+            {t('{value} Fields left empty stay as they are.', {
               value: kept(kind, seq, Object.keys(outputs).length > 0),
             })}
           </Text>

@@ -1,6 +1,6 @@
 import { Button, Progress, Skeleton } from '@mantine/core';
 import { IconGhost, IconHistory } from '@tabler/icons-react';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
 import { Link, Navigate, NavLink, useParams } from 'react-router';
 import { Problem } from '../../api/client';
 import { useRunDetail } from '../../api/queries';
@@ -87,9 +87,15 @@ function Tabs({ run, replaying }: { run: RunState; replaying: Replaying }) {
     if (replaying.at !== undefined) params.set(AT, String(replaying.at));
     return params.toString();
   };
+  const { tab } = useParams();
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const shown = nav.current?.querySelector('[aria-current="page"]');
+    shown?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [tab]);
   return (
     <div className={`${css.head} ${css.views}`}>
-      <nav className={css.tabs} aria-label={t('Views of the run')}>
+      <nav className={css.tabs} aria-label={t('Views of the run')} ref={nav}>
         {Object.entries(TABS).map(([path, { name }]) => (
           <NavLink
             key={path}
@@ -155,7 +161,7 @@ function Refused({ problem, runId }: { problem: Problem; runId: string }) {
     <Empty icon={IconGhost} title={t('There is no such run')}>
       <p>
         <Said
-          of="{code} was never here, or was deleted since, by a person or because it was old. {link}"
+          of="{code} does not exist, or has been deleted. {link}"
           code={<code>{runId}</code>}
           link={<Link to="/runs">{t('All runs')}</Link>}
         />

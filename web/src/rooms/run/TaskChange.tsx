@@ -39,7 +39,7 @@ export function TaskChange({ detail, overrides, change }: TaskChangeProps) {
       {task ? (
         <>
           <Textarea
-            label={t('What to do')}
+            label={t('Description')}
             autosize
             minRows={2}
             maxRows={12}

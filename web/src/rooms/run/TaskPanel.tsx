@@ -4,7 +4,7 @@ import { IconMessageForward, IconMessages } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { isOver } from '../../run/frame';
 import { activityText } from '../../run/activity';
-import { conversationOf } from '../../run/instances';
+import { conversationOf, costOf } from '../../run/instances';
 import type { RunState, Task } from '../../run/state';
 import { ActButton } from '../../ui/Act';
 import { count, money } from '../../ui/format';
@@ -23,6 +23,7 @@ import { t } from '../../words/t';
 /** One task beside the graph: what it is, how it stands, what came of it. */
 export function TaskPanel({ run, task, close }: { run: RunState; task: Task; close: () => void }) {
   const conversation = conversationOf(run, task);
+  const cost = costOf(run, task);
   const group = run.groups.find(({ tasks }) => tasks.includes(task.index));
   const [injecting, inject] = useDisclosure(false);
   const reads = task.context
@@ -75,7 +76,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         ) : null}
         {task.startedAt ? (
           <>
-            <dt>{t('Time')}</dt>
+            <dt>{t('Duration')}</dt>
             <dd>
               <TaskDuration task={task} />
             </dd>
@@ -83,10 +84,10 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
         ) : null}
         <dt>{t('Tokens')}</dt>
         <dd>{task.tokens < 0 ? t('unknown') : count(task.tokens)}</dd>
-        {conversation?.costUsd === undefined ? null : (
+        {cost === undefined ? null : (
           <>
             <dt>{t('Cost')}</dt>
-            <dd>{money(conversation.costUsd)}</dd>
+            <dd>{money(cost)}</dd>
           </>
         )}
         <dt>{t('Tool calls')}</dt>
@@ -108,7 +109,7 @@ export function TaskPanel({ run, task, close }: { run: RunState; task: Task; clo
       <Instances runId={run.runId} task={task} />
       {task.error ? (
         <div className={panel.section}>
-          <h3>{t('Why it ended')}</h3>
+          <h3>{t('Reason')}</h3>
           <p className={css.error}>{task.error}</p>
         </div>
       ) : null}

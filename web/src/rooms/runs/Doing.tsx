@@ -1,6 +1,7 @@
 import type { RunRow, WaitingFor } from '../../api/types';
 import { useOpenReviews } from '../../review/useHeld';
-import { errorText } from '../../run/words';
+import { shortError } from '../../run/words';
+import { preview } from '../../ui/format';
 import { Duration } from '../../ui/Time';
 import css from './Runs.module.css';
 import { t } from '../../words/t';
@@ -22,11 +23,11 @@ export function Doing({ run }: { run: RunRow }) {
   if (run.error)
     return (
       <span className={css.bad} title={run.error}>
-        {errorText(run.error)}
+        {shortError(run.error)}
       </span>
     );
   if (run.durationMs !== null)
-    return run.outputPreview ? <span title={run.outputPreview}>{run.outputPreview}</span> : null;
+    return run.outputPreview ? <span title={run.outputPreview}>{preview(run.outputPreview)}</span> : null;
   const position =
     run.queuePosition === undefined
       ? ''

@@ -21,7 +21,7 @@ interface RunTableProps {
 }
 
 /** Tags shown in a row; its page has all of them. */
-const TAGS_MAX = 4;
+const TAGS_MAX = 3;
 
 /** Runs, one in a row, each a link to its page. */
 export function RunTable({ runs, selection }: RunTableProps) {
@@ -44,7 +44,7 @@ export function RunTable({ runs, selection }: RunTableProps) {
           </th>
           <th scope="col">{t('Run')}</th>
           <th scope="col">{t('Tasks')}</th>
-          <th scope="col">{t('Now or output')}</th>
+          <th scope="col">{t('Activity or output')}</th>
           <th scope="col" className={css.number}>
             {t('Duration')}
           </th>
@@ -85,8 +85,8 @@ function Row({ run, selection }: { run: RunRow; selection: Selection | undefined
         <div className={css.about}>
           <span>{run.ensemble || t('Composed')}</span>
           <span className={css.id}>{shortId(run.runId)}</span>
+          <Tags tags={run.tags} />
         </div>
-        <Tags tags={run.tags} />
       </td>
       <td>
         <Progress run={run} />

@@ -133,7 +133,7 @@ function NoPeerWork() {
     <Empty icon={IconTopologyStar3} title={t('No work for other ensembles yet')}>
       <p>
         <Said
-          of="What others ask the shared tasks of this ensemble to do is listed here. {link}"
+          of="Runs of shared tasks that other ensembles asked for are listed here. {link}"
           link={<Link to="/network">{t('See what is shared')}</Link>}
         />
       </p>

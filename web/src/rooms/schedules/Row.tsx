@@ -7,9 +7,10 @@ import type { Answer } from '../../api/types';
 import { ActButton, ActIcon, ActItem } from '../../ui/Act';
 import { ConfirmDelete } from '../../ui/ConfirmDelete';
 import { printed, shortId } from '../../ui/format';
-import { Ago, Moment, Until } from '../../ui/Time';
+import { Ago } from '../../ui/Time';
 import { useAction } from '../../ui/useAction';
 import catalog from '../catalog/Catalog.module.css';
+import { Next } from './Next';
 import { ScheduleDialog } from './ScheduleDialog';
 import css from './Schedules.module.css';
 import { Said } from '../../words/Said';
@@ -17,9 +18,6 @@ import { t } from '../../words/t';
 
 export type Schedule = Answer<'GET /api/schedules'>['schedules'][number];
 type Last = NonNullable<Schedule['last']>;
-
-/** Times shown of one schedule. */
-const NEXT_MAX = 5;
 
 export const pathOf = (name: string): string => `/api/schedules/${encodeURIComponent(name)}`;
 
@@ -59,31 +57,13 @@ export function Row({ schedule }: { schedule: Schedule }) {
           </p>
         ))}
       </div>
-      <Next times={next} isPaused={paused} name={name} />
+      <Next times={next} isPaused={paused} name={name} zone={cron === null ? undefined : timezone} />
       <div className={css.last}>
         <h3>{t('Last')}</h3>
         {last ? <Outcome last={last} /> : <p className={css.soft}>{t('Not due yet')}</p>}
       </div>
       <Actions schedule={schedule} />
     </li>
-  );
-}
-
-/** The next due times, the first with how long it takes until then. */
-function Next({ times, isPaused, name }: { times: readonly string[]; isPaused: boolean; name: string }) {
-  const [first] = times;
-  return (
-    <div className={css.next}>
-      <h3>{isPaused ? t('Would be due') : t('Next')}</h3>
-      {first && !isPaused ? <Until at={first} /> : null}
-      <ol aria-label={t('When {name} is due', { name })}>
-        {times.slice(0, NEXT_MAX).map((at) => (
-          <li key={at}>
-            <Moment at={at} />
-          </li>
-        ))}
-      </ol>
-    </div>
   );
 }
 

@@ -140,7 +140,7 @@ function Work({ draft, set }: PartProps) {
   return (
     <>
       <Select
-        label={t('What runs')}
+        label={t('Ensemble or workflow')}
         searchable
         data={[{ value: '', label: t('The ensemble') }, ...other, ...saved]}
         value={draft.workflow}

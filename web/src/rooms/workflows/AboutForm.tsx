@@ -47,7 +47,7 @@ export function AboutForm({ store, graph, issues }: { store: EditorStore; graph:
           </p>
         ))}
       <Textarea
-        label={t('What it is for')}
+        label={t('Description')}
         autosize
         minRows={2}
         maxRows={8}

@@ -58,7 +58,7 @@ function Inputs({
     start(Object.fromEntries(given.map(([name, value]) => [name, typedInput(value)])));
   };
   return (
-    <Modal opened={opened} onClose={close} title={t('What is this run about?')}>
+    <Modal opened={opened} onClose={close} title={t('Inputs of the run')}>
       <form onSubmit={submit}>
         <Stack>
           {names.map((name, position) => (

@@ -54,7 +54,7 @@ function OneWorkflow({ id }: { id: string | undefined }) {
       <Empty icon={IconSchema} title={t('There is no such workflow')}>
         <p>
           <Said
-            of="{code} was never saved here, or has been deleted. {link}"
+            of="{code} does not exist, or has been deleted. {link}"
             code={<code>{id}</code>}
             link={<Link to="/workflows">{t('All workflows')}</Link>}
           />

@@ -26,7 +26,7 @@ const EMPTY_CANVAS = [
   t('Build a workflow that reads {input}, searches the web and writes an answer', { input: '{question}' }),
 ];
 const DRAWN = [
-  t('Which tasks are there?'),
+  t('List the tasks'),
   t('Add a step that checks the facts'),
   t('Add a step that translates the result into German'),
 ];

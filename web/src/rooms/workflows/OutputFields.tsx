@@ -21,7 +21,7 @@ export function OutputFields({ task, set, wrong }: PartProps) {
   return (
     <div className={css.form}>
       <Textarea
-        label={t('What it should know besides')}
+        label={t('Further knowledge')}
         autosize
         minRows={2}
         maxRows={8}

@@ -71,7 +71,7 @@ export function TaskForm({ store, graph, task, issues, isNew, duplicate, remove,
         onChange={(event) => set({ name: event.currentTarget.value })}
       />
       <Textarea
-        label={t('What to do')}
+        label={t('Description')}
         required
         autosize
         minRows={3}

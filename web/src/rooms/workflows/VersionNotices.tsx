@@ -44,7 +44,7 @@ export function Conflict({ base, theirs, look, take, keep }: ConflictProps) {
           />
         </strong>
         <p>
-          {t('What is different in it: {changes}. Your changes are still here and not saved.', {
+          {t('Differences: {changes}. Your changes are still here and not saved.', {
             changes: inWords(changes(base.graph, toGraph(theirs))),
           })}
         </p>
@@ -71,7 +71,7 @@ export function Deleted({ saveAgain }: { saveAgain: () => void }) {
       <IconAlertTriangle size={17} aria-hidden />
       <div>
         <strong>{t('This workflow is no longer saved.')}</strong>
-        <p>{t('It was deleted, or was never here. What is on the canvas can be saved as a new one.')}</p>
+        <p>{t('It does not exist, or has been deleted. The canvas can be saved as a new workflow.')}</p>
       </div>
       <span className={css.choices}>
         <Button size="xs" onClick={saveAgain}>

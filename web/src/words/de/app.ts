@@ -23,7 +23,7 @@ export const APP = {
   'Its own runs': 'Eigene Läufe',
   'Load it again': 'Noch einmal laden',
   local: 'lokal',
-  'May: {scopes}': 'Darf: {scopes}',
+  'Scopes: {scopes}': 'Rechte: {scopes}',
   More: 'Mehr',
   '{name}: who you are, and settings': '{name}: wer Sie sind, und Einstellungen',
   'no ensemble': 'kein Ensemble',
@@ -67,7 +67,7 @@ export const APP = {
   'was cancelled': 'wurde abgebrochen',
   '{what} needs a key with the scope “{scope}”; {name} has {held}.':
     '{what} braucht einen Schlüssel mit dem Recht „{scope}“; {name} hat {held}.',
-  'What was found': 'Was gefunden wurde',
+  Results: 'Ergebnisse',
   'The person who runs the server makes one with {command}; it is shown only once.':
     'Wer den Server betreibt, erzeugt einen mit {command}; angezeigt wird er nur einmal.',
 };

@@ -47,11 +47,8 @@ export const NETWORK = {
   '{value} % busy': '{value} % ausgelastet',
   Disconnected: 'Getrennt',
   'disconnected {ago}': 'getrennt {ago}',
-  'What is shared': 'Was freigegeben ist',
-  'What it shared': 'Was es freigab',
-  'What it shares': 'Was es freigibt',
-  'What it shares with {code} then shows here and can be used by tasks.':
-    'Was er mit {code} freigibt, erscheint dann hier und kann von Aufgaben benutzt werden.',
-  'Why it is not linked': 'Warum es nicht verbunden ist',
+  Shared: 'Freigegeben',
+  'Tools and tasks that it shares with {code} are then listed here, and tasks can use them.':
+    'Werkzeuge und Aufgaben, die er mit {code} freigibt, stehen dann hier und können von Aufgaben benutzt werden.',
   ', with {names}': ', mit {names}',
 };

@@ -29,7 +29,7 @@ export const NEW = {
   'The server would refuse this': 'Der Server würde das ablehnen',
   Trace: 'Aufzeichnung',
   'The ensemble could not be read': 'Das Ensemble konnte nicht gelesen werden',
-  'What to run': 'Was laufen soll',
+  'Kind of run': 'Art des Laufs',
   ' with {names}': ' mit {names}',
   'Without tools': 'Ohne Werkzeuge',
 };

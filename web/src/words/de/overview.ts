@@ -6,7 +6,7 @@ export const OVERVIEW = {
   ' and ': ' und ',
   '{approvals} to allow in chat': '{approvals} im Chat zu erlauben',
   'Ask something': 'Etwas fragen',
-  'Running now': 'Läuft gerade',
+  'In progress': 'In Arbeit',
   'Failed in 24 hours': 'Fehlgeschlagen in 24 Stunden',
   'Recent failures': 'Zuletzt fehlgeschlagen',
   'for a free slot': 'auf einen freien Platz',

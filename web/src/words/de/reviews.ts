@@ -44,7 +44,7 @@ export const REVIEWS = {
   'Reject and run again': 'Ablehnen und noch einmal laufen lassen',
   Reviewed: 'Geprüft',
   'sent in {seconds} s': 'wird in {seconds} s gesendet',
-  'Several…': 'Mehrere …',
+  'Approve several…': 'Mehrere freigeben …',
   'Somebody decided it, or its time ran out. {link}':
     'Jemand hat sie entschieden, oder ihre Zeit ist abgelaufen. {link}',
   '{taskName} gets your answer': '{taskName} bekommt Ihre Antwort',
@@ -63,9 +63,8 @@ export const REVIEWS = {
   '{time}, then {what}': '{time}, dann: {what}',
   '{total} waiting': '{total} warten',
   undo: 'zurücknehmen',
-  'What else is waiting': 'Was sonst noch wartet',
-  'What has changed since': 'Was sich seither geändert hat',
-  'What should be different': 'Was anders sein soll',
+  'Changes since then': 'Änderungen seither',
+  Feedback: 'Rückmeldung',
   '{what}, unless you undo it within {seconds} seconds.':
     '{what}, wenn Sie es nicht innerhalb von {seconds} Sekunden zurücknehmen.',
   'Without a decision, {what}': 'Ohne Entscheidung: {what}',

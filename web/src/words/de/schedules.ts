@@ -48,7 +48,7 @@ export const SCHEDULES = {
   'The schedule was not saved': 'Der Zeitplan wurde nicht gespeichert',
   'This is not a JSON object': 'Das ist kein JSON-Objekt',
   'Time zone': 'Zeitzone',
-  'What runs': 'Was läuft',
+  'Ensemble or workflow': 'Ensemble oder Workflow',
   'When it is due': 'Wann er fällig ist',
   'When {name} is due': 'Wann {name} fällig ist',
   'When runs overlap or were missed': 'Wenn Läufe sich überschneiden oder versäumt wurden',

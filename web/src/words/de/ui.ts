@@ -23,7 +23,7 @@ export const UI = {
   '{hours} h {minutes} m': '{hours} h {minutes} min',
   inherited: 'übernommen',
   'It could not be called': 'Der Aufruf ist fehlgeschlagen',
-  'Its text': 'Sein Text',
+  'Source text': 'Quelltext',
   'It takes no arguments.': 'Es braucht keine Argumente.',
   'just now': 'gerade eben',
   'Keep it': 'Behalten',
@@ -53,7 +53,7 @@ export const UI = {
   '{value} s ago': 'vor {value} s',
   '{what} did not work': '{what}: Das hat nicht funktioniert',
   'Default: the description of the task': 'Sonst die Beschreibung der Aufgabe',
-  'What you changed': 'Was Sie geändert haben',
+  'Your changes': 'Ihre Änderungen',
   'Without a role, the agent is derived from the task': 'Ohne Rolle ergibt sich der Agent aus der Aufgabe',
   Zoom: 'Zoom',
 };

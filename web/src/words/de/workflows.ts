@@ -59,8 +59,6 @@ export const WORKFLOWS = {
   'Choose a task on the canvas to change it.': 'Wählen Sie eine Aufgabe auf der Zeichenfläche, um sie zu ändern.',
   'choose several': 'mehrere wählen',
   "Choose the task that reads '{task}'. Esc stops.": 'Wählen Sie die Aufgabe, die „{task}“ liest. Esc hört auf.',
-  '{code} was never saved here, or has been deleted. {link}':
-    '{code} wurde hier nie gespeichert oder ist gelöscht. {link}',
   condition: 'Bedingung',
   'Condition and items': 'Bedingung und Elemente',
   "connect '{task}' to '{task2}'": '„{task}“ mit „{task2}“ verbinden',
@@ -117,8 +115,8 @@ export const WORKFLOWS = {
   'Its tasks': 'Ihre Aufgaben',
   'Its tasks fail': 'Ihre Aufgaben schlagen fehl',
   'It waits for itself: {value}': 'Sie wartet auf sich selbst: {value}',
-  'It was deleted, or was never here. What is on the canvas can be saved as a new one.':
-    'Er wurde gelöscht oder war nie hier. Was auf der Zeichenfläche ist, lässt sich als neuer speichern.',
+  'It does not exist, or has been deleted. The canvas can be saved as a new workflow.':
+    'Er existiert nicht oder wurde gelöscht. Die Zeichenfläche lässt sich als neuer Workflow speichern.',
   'It was not saved': 'Es wurde nicht gespeichert',
   'Keep mine, as version {version}': 'Meine behalten, als Version {version}',
   'Kept as a draft': 'Als Entwurf behalten',
@@ -252,14 +250,13 @@ export const WORKFLOWS = {
   'version {version}': 'Version {version}',
   'Version {version} could not be shown': 'Version {version} konnte nicht gezeigt werden',
   'Version {version}, saved {ago} by {updatedBy}.': 'Version {version}, gespeichert {ago} von {updatedBy}.',
-  'What is different in it: {changes}. Your changes are still here and not saved.':
-    'Was darin anders ist: {changes}. Ihre Änderungen sind noch hier und nicht gespeichert.',
-  'What is this run about?': 'Worum geht es in diesem Lauf?',
-  'What it is for': 'Wofür er da ist',
+  'Differences: {changes}. Your changes are still here and not saved.':
+    'Unterschiede: {changes}. Ihre Änderungen sind noch hier und nicht gespeichert.',
+  'Inputs of the run': 'Eingaben des Laufs',
   'what it reads': 'was sie liest',
   'These outputs stand in for the tasks before it, and are kept for the next time.':
     'Diese Ausgaben stehen für die Aufgaben davor und bleiben für das nächste Mal erhalten.',
-  'Which tasks are there?': 'Welche Aufgaben gibt es?',
+  'List the tasks': 'Liste die Aufgaben auf',
   'Without a name': 'Ohne Namen',
   Workflow: 'Workflow',
   'Write {code} in a task for a value that is given with every run.':

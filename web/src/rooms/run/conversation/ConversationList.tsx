@@ -46,7 +46,7 @@ export function ConversationList({ run, chosen }: { run: RunState; chosen: strin
             >
               <StatusIcon status={status} size={14} />
               <span title={name}>{name}</span>
-              {tokens > 0 ? <small>{count(tokens)}</small> : null}
+              {tokens > 0 ? <small>{t('{value} tokens', { value: count(tokens) })}</small> : null}
             </Link>
           );
         })}

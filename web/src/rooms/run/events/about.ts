@@ -2,7 +2,7 @@
 
 import type { StoredFrame } from '../../../run/frame';
 import type { RunState } from '../../../run/state';
-import { breachText, cutText, evaluatedText } from '../../../run/words';
+import { breachText, cutText, evaluatedText, shortError } from '../../../run/words';
 import { taskOfEvent } from './match';
 import { t } from '../../../words/t';
 
@@ -38,7 +38,7 @@ export function aboutText(frame: StoredFrame): string {
         outputTokens: frame.outputTokens,
       });
     case 'model_failed':
-      return frame.message;
+      return shortError(frame.message);
     case 'model_retried':
       return t('attempt {attempt}', { attempt: frame.attempt });
     case 'tool_dispatched':
@@ -56,7 +56,7 @@ export function aboutText(frame: StoredFrame): string {
     case 'task_failed':
     case 'task_skipped':
     case 'delegation_failed':
-      return frame.reason;
+      return shortError(frame.reason);
     case 'review_requested':
       return frame.timing.toLowerCase().replaceAll('_', ' ');
     case 'review_decided':
@@ -82,7 +82,7 @@ export function aboutText(frame: StoredFrame): string {
     case 'output_rejected':
       return frame.violations.join('; ');
     case 'ensemble_completed':
-      return frame.error ?? frame.exitReason;
+      return frame.error ? shortError(frame.error) : frame.exitReason;
     case 'run_forked':
       return (frame.editedOutputs ?? [])
         .map(({ taskName, by }) => t('output of {names} edited by {by}', { names: taskName, by }))

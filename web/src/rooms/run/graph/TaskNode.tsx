@@ -1,11 +1,11 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
 import { IconGitBranch } from '@tabler/icons-react';
 import { memo } from 'react';
-import { instanceName } from '../../../run/words';
+import { instanceName, shortError } from '../../../run/words';
 import { activityText } from '../../../run/activity';
 import type { Conversation, Task } from '../../../run/state';
 import shared from '../../../ui/Canvas.module.css';
-import { count } from '../../../ui/format';
+import { count, preview } from '../../../ui/format';
 import { StatusIcon, statusText, statusTone } from '../../../ui/Status';
 import { TaskDuration } from '../../../ui/TaskDuration';
 import css from './Graph.module.css';
@@ -98,21 +98,13 @@ function partsText({ instances = [], forEach }: Task): string {
 }
 
 function line(task: Task, conversation: Conversation | undefined): { text: string; tone?: string } {
-  if (task.error) return { text: task.error, tone: task.status === 'FAILED' ? 'bad' : 'plain' };
+  if (task.error) return { text: shortError(task.error), tone: task.status === 'FAILED' ? 'bad' : 'plain' };
   if (task.status === 'WAITING') return { text: t('waits for a review'), tone: 'warn' };
   if (task.status === 'SKIPPED') return { text: t('skipped') };
   if (task.status === 'RUNNING')
     return conversation
       ? { text: activityText(conversation), tone: conversation.phase.kind === 'retrying' ? 'warn' : 'live' }
       : { text: t('is under way'), tone: 'live' };
-  if (task.status === 'COMPLETED') return { text: firstLine(task.output ?? '') };
+  if (task.status === 'COMPLETED') return { text: preview(task.output ?? '') };
   return { text: task.context.length > 0 ? t('waits for the tasks it reads') : t('not yet started') };
-}
-
-function firstLine(output: string): string {
-  const found = output.split('\n').find((text) => text.trim() !== '') ?? '';
-  return found
-    .replace(/^[#>*\-\s]+/, '')
-    .replaceAll('**', '')
-    .slice(0, 120);
 }

@@ -81,7 +81,7 @@ function Output({ detail, task }: { detail: RunDetail; task: Task }) {
           <Group gap={6}>
             <SegmentedControl
               size="xs"
-              aria-label={t('How to show it')}
+              aria-label={t('Format')}
               data={views.map((value) => ({ value, label: VIEWS[value] }))}
               value={view}
               onChange={setView}

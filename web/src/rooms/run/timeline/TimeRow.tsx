@@ -22,7 +22,7 @@ export function TimeRow({ runId, row, top, x, gapMs, isWide, toggle }: TimeRowPr
   const navigate = useNavigate();
   const { from, to, readFrom = -Infinity } = row;
   const took = row.isInherited
-    ? 'inherited'
+    ? t('inherited')
     : from !== undefined && to !== undefined
       ? `${row.isCut ? '≥ ' : ''}${duration(to - from)}`
       : '';
@@ -60,7 +60,7 @@ export function TimeRow({ runId, row, top, x, gapMs, isWide, toggle }: TimeRowPr
               <div
                 className={css.unread}
                 style={{ left: x(from), width: Math.max(2, x(readFrom) - x(from)) }}
-                title={t('What happened here is in earlier events')}
+                title={t('Details are in earlier events')}
               />
             ) : null}
             {to > readFrom ? (
@@ -110,7 +110,7 @@ function Usage({ used }: { used: Used | undefined }) {
       <span className={css.cell} data-column="cost">
         {costUsd === undefined ? '' : money(costUsd)}
       </span>
-      <span className={css.cell} data-column="tries" data-many={tries > 1 || undefined}>
+      <span className={css.cell} data-column="tries" data-many={used?.isRetried || undefined}>
         {tries > 0 ? tries : ''}
       </span>
     </>

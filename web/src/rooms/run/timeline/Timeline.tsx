@@ -137,14 +137,14 @@ export default function Timeline({ run }: TabProps) {
 function Columns() {
   return (
     <div className={css.columns}>
-      <span>{t('took')}</span>
+      <span>{t('Duration')}</span>
       <span className={css.cell} title={t('Time until the first word, where this page saw it come')}>
-        {t('first word')}
+        {t('First word')}
       </span>
-      <span className={css.cell}>{t('tokens')}</span>
-      <span className={css.cell}>{t('cost')}</span>
+      <span className={css.cell}>{t('Tokens')}</span>
+      <span className={css.cell}>{t('Cost')}</span>
       <span className={css.cell} title={t('Model calls made, failed ones included')}>
-        {t('calls')}
+        {t('Attempts')}
       </span>
     </div>
   );

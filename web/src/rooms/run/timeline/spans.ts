@@ -27,6 +27,8 @@ export interface Used {
   firstWordMs?: number;
   /** Model calls made for it, failed ones included. */
   tries: number;
+  /** Some of them were tried again. */
+  isRetried: boolean;
 }
 
 export interface Row {
@@ -84,6 +86,7 @@ function taskRows(run: RunState, task: Task, shown: Shown): Row[] {
     status: task.status,
     opens: 'no',
     spans: [],
+    ...together(parts.filter(({ depth }) => depth === 1)),
   };
   if (task.isInherited) row.isInherited = true;
   else if (task.startedAt) {
@@ -118,6 +121,23 @@ function instanceRows(run: RunState, instance: Instance, shown: Shown): Row[] {
           : {}),
     },
   ];
+}
+
+/** The usage of the items or rounds of a task, added up. */
+function together(parts: readonly Row[]): Pick<Row, 'used'> {
+  const used = parts.flatMap((part) => part.used ?? []);
+  if (used.length === 0) return {};
+  const costs = used.flatMap(({ costUsd }) => costUsd ?? []);
+  const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+  return {
+    used: {
+      inputTokens: sum(used.map(({ inputTokens }) => inputTokens)),
+      outputTokens: sum(used.map(({ outputTokens }) => outputTokens)),
+      tries: sum(used.map(({ tries }) => tries)),
+      isRetried: used.some(({ isRetried }) => isRetried),
+      ...(costs.length > 0 ? { costUsd: sum(costs) } : {}),
+    },
+  };
 }
 
 type Timed = Pick<Task, 'name' | 'status' | 'startedAt' | 'endedAt'>;
@@ -175,6 +195,7 @@ function usedBy({ items, inputTokens, outputTokens, costUsd }: Conversation): Us
     inputTokens,
     outputTokens,
     tries: rounds.reduce((sum, round) => sum + triesOfRound(round), 0),
+    isRetried: rounds.some((round) => triesOfRound(round) > 1),
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(first === undefined ? {} : { firstWordMs: first }),
   };
@@ -190,6 +211,7 @@ function usedByRound(round: Round): Used {
     inputTokens: Math.max(0, inputTokens),
     outputTokens: Math.max(0, outputTokens),
     tries: triesOfRound(round),
+    isRetried: triesOfRound(round) > 1,
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(firstWordMs === undefined ? {} : { firstWordMs }),
   };
