@@ -215,6 +215,15 @@ describe('the palette', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: /Add two and two/ }).waitFor();
     await page.keyboard.press('Control+k');
+    await field.fill('xyzzy');
+    await page.getByText('Nothing was found with these words.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    // By the words of the button that does the same.
+    await field.fill('new run');
+    await page.getByRole('option', { name: /New run/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'New run' }).waitFor();
+    await page.keyboard.press('Control+k');
     await enter(field, 'models');
     await page.waitForURL(/\/models$/);
     await page.keyboard.press('Control+k');

@@ -24,12 +24,17 @@ it('a phone shows the tabs of a run and, beside them, all of the button that rep
 it('a phone compares two runs without breaking a word of their difference', async () => {
   const [first, second] = [
     await server.finish({ tasks: [{ name: 'write', description: '[say Short.] Write' }], inputs: { for: 'Ada' } }),
-    await server.finish({ tasks: [{ name: 'write', description: '[words 60] Write' }], inputs: { for: 'Grace' } }),
+    await server.finish({ tasks: [{ name: 'write', description: '[words 60] Write' }], inputs: { for: 'beginners' } }),
   ];
   const { page, context } = await open(browser, PHONE);
   await page.goto(`${server.url}/compare?a=${first}&b=${second}`);
   const table = page.getByRole('table', { name: 'The two runs' });
-  for (const words of [table.getByText('Difference'), table.getByText('different').first()]) {
+  const shown = [
+    table.getByText('Difference'),
+    table.getByText('different').first(),
+    table.getByRole('cell', { name: 'beginners' }),
+  ];
+  for (const words of shown) {
     const lines = await words.evaluate((at) => at.getClientRects().length);
     const height = await words.evaluate((at) => {
       const range = document.createRange();

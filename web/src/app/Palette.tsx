@@ -57,7 +57,7 @@ export default function Palette({ close }: { close: () => void }) {
         leftSection={<IconSearch size={17} />}
         role="combobox"
         aria-label={t('Go to anything')}
-        aria-expanded
+        aria-expanded={shown.length > 0}
         aria-controls="palette"
         aria-activedescendant={shown.length > 0 ? `palette-${chosen}` : undefined}
         placeholder={t('A page, a run, a chat, an action')}
@@ -140,9 +140,9 @@ function useActions(): Entry[] {
   const other = useComputedColorScheme('light') === 'dark' ? 'light' : 'dark';
   return [
     ...RAIL.map(({ to, name }): Entry => ({ id: to, group: 'Go to', title: name, act: to })),
-    { id: 'run', group: 'Actions', title: t('Start a run'), act: '/runs/new' },
-    { id: 'chat', group: 'Actions', title: t('Begin a chat'), act: '/chat/new' },
-    { id: 'workflow', group: 'Actions', title: t('Draw a workflow'), act: '/workflows/new' },
+    { id: 'run', group: 'Actions', title: t('New run'), note: t('Start a run'), act: '/runs/new' },
+    { id: 'chat', group: 'Actions', title: t('New chat'), note: t('Begin a chat'), act: '/chat/new' },
+    { id: 'workflow', group: 'Actions', title: t('New workflow'), note: t('Draw a workflow'), act: '/workflows/new' },
     { id: 'compare', group: 'Actions', title: t('Compare two runs'), act: '/compare' },
     {
       id: 'colours',
