@@ -412,6 +412,7 @@ impl Problem {
             Refused::Answered { answer, made } => (Code::ApprovalResolved, decided(answer.word(), made)),
             Refused::NoApproval => (Code::ApprovalNotFound, More::default()),
             Refused::NoReview => (Code::ReviewNotFound, More::default()),
+            Refused::BlankEdit => (Code::BadRequest, More::default()),
             Refused::Unfit(_) | Refused::UnfitArguments(_) => (Code::InvalidInput, More::default()),
             Refused::NoTarget { .. } | Refused::NotRaised(_) | Refused::TooManyDirectives => {
                 (Code::BadRequest, More::default())

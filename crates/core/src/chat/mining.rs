@@ -133,7 +133,7 @@ impl Run {
 
 /// Returns the facts in an answer: short, without secrets, each once.
 pub fn facts(answer: &str) -> Vec<String> {
-    let listed = output::parse(answer, &schema()).unwrap_or_default();
+    let listed = output::stored(answer, &schema()).unwrap_or_default();
     let listed = listed.get("facts").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let mut kept: Vec<String> = Vec::new();
     for text in listed {

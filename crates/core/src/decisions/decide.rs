@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat;
 use crate::chat::Answer;
+use crate::decisions::answer::is_blank;
 use crate::decisions::next::Grants;
 use crate::decisions::output;
 use crate::state::budget::{Claim, Raise};
@@ -121,6 +122,9 @@ pub enum Refused {
     /// The edited output breaks the task's schema.
     #[error("the edited output does not fit the task's schema: {0}")]
     Unfit(String),
+    /// An edited output that says nothing: it would stand for the answer of the task.
+    #[error("`revisedOutput` must say something: an empty output is no answer. To end the run here, send EXIT_EARLY")]
+    BlankEdit,
     /// No task or agent of this name exists in the run.
     #[error("no task or role '{target}'. Available: {choices}")]
     NoTarget {
@@ -306,6 +310,9 @@ impl Run {
     }
 
     fn check_edit(&self, turn: &Id, edited: &str) -> Result<(), Refused> {
+        if is_blank(edited) {
+            return Err(Refused::BlankEdit);
+        }
         let schema = self.task(turn).and_then(|task| task.output_schema.as_ref());
         let parsed = schema.map_or(Ok(()), |schema| output::parse(edited, schema).map(drop));
         parsed.map_err(|violations| Refused::Unfit(violations.join("; ")))

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::decisions::fork::task_of;
 use crate::decisions::output;
 use crate::state::run::{How, Run};
@@ -39,7 +41,7 @@ pub(crate) fn check(
             completed(run, task)?;
             unused(run.spec(), (kept, whole), task)?;
             unreviewed(run, whole, task)?;
-            fits(run, task, text).map(|_value| task)
+            fits(run, task, text).map(|()| task)
         });
         match found {
             Ok(task) if edited.iter().any(|edited| edited.task == task) => {
@@ -56,7 +58,12 @@ impl Run {
     /// Returns the end of a task with another output, if the task has one.
     pub(crate) fn with_output(&self, task: usize, output: &Text) -> Option<How> {
         completed(self, task).ok()?;
-        let parsed = fits(self, task, output.as_str()).ok().flatten();
+        let text = output.as_str();
+        let schema = self.spec().tasks.get(task).and_then(|task| task.output_schema.as_ref());
+        let parsed = match self.is_list(Place::task(task)) {
+            true => serde_json::from_str::<Vec<Value>>(text).ok().map(Value::from),
+            false => schema.and_then(|schema| output::stored(text, schema)),
+        };
         Some(How::Completed { output: output.clone(), parsed })
     }
 }
@@ -116,20 +123,30 @@ fn unreviewed(run: &Run, whole: &[Event], task: usize) -> Result<(), String> {
     Err(format!("it was reviewed; fork with `seq` {seq} and change it in the review of the new run"))
 }
 
-/// Returns an output as data: the list of a task that is done for each item, or what its schema asks for.
-fn fits(run: &Run, task: usize, text: &str) -> Result<Option<serde_json::Value>, String> {
+/// Checks an output: the list of a task that is done for each item, or the value its schema asks for.
+fn fits(run: &Run, task: usize, text: &str) -> Result<(), String> {
     let schema = run.spec().tasks.get(task).and_then(|task| task.output_schema.as_ref());
     if run.is_list(Place::task(task)) {
-        let list = serde_json::from_str::<Vec<serde_json::Value>>(text)
+        let list = serde_json::from_str::<Vec<Value>>(text)
             .map_err(|error| format!("it must be a JSON list, one entry for each item: {error}"))?;
+        let items = items(run, task).unwrap_or(list.len());
+        if list.len() != items {
+            return Err(format!("it must be a list of {items}, one entry for each item, not of {}", list.len()));
+        }
         // An item that was skipped or failed stands in the list as null.
         let items = list.iter().filter(|item| !item.is_null());
         let violations: Vec<String> =
             schema.into_iter().flat_map(|schema| items.clone().flat_map(|item| schema.violations(item))).collect();
-        return if violations.is_empty() { Ok(Some(list.into())) } else { Err(unfit(&violations)) };
+        return if violations.is_empty() { Ok(()) } else { Err(unfit(&violations)) };
     }
-    let Some(schema) = schema else { return Ok(None) };
-    output::parse(text, schema).map(Some).map_err(|violations| unfit(&violations))
+    let Some(schema) = schema else { return Ok(()) };
+    output::parse(text, schema).map(drop).map_err(|violations| unfit(&violations))
+}
+
+/// Returns the number of items that a task was done for.
+fn items(run: &Run, task: usize) -> Option<usize> {
+    let How::Completed { parsed, .. } = &run.tasks().get(&task)?.how else { return None };
+    Some(parsed.as_ref()?.as_array()?.len())
 }
 
 fn unfit(violations: &[String]) -> String {

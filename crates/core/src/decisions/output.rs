@@ -8,11 +8,29 @@ use consort_spec::schema::Schema;
 use consort_spec::spec::Spec;
 use consort_spec::text::Text;
 
-/// Returns the value in an answer, or all violations.
+/// The place of a violation of the whole.
+const WHOLE: &str = "(the whole value)";
+
+/// Returns the value in an answer, or all violations. The answer must say one value, and one that is kept as it is
+/// said.
 pub(crate) fn parse(answer: &str, schema: &Schema) -> Result<Value, Vec<String>> {
-    let value = extract(answer).ok_or_else(|| vec!["(the whole value): the answer holds no JSON".to_owned()])?;
-    let violations = schema.violations(&value);
-    if violations.is_empty() { Ok(value) } else { Err(violations) }
+    let none = || vec![format!("{WHOLE}: the answer holds no JSON")];
+    let (said, others) = extract(answer).ok_or_else(none)?;
+    let mut violations = schema.violations(&said.value);
+    violations.extend(inexact(said.text).map(|number| {
+        format!("{WHOLE}: the number {number} cannot be kept exactly: it must be below 2^64, or a string")
+    }));
+    let is_rival = |other: &Value| *other != said.value && schema.violations(other).is_empty();
+    if violations.is_empty() && others.iter().any(is_rival) {
+        violations.push(format!("{WHOLE}: the answer holds more than one value that fits: it must be one"));
+    }
+    if violations.is_empty() { Ok(said.value) } else { Err(violations) }
+}
+
+/// Returns the value of an output that was accepted when it was stored, perhaps by an earlier version, which took the
+/// first of several values.
+pub(crate) fn stored(output: &str, schema: &Schema) -> Option<Value> {
+    extract(output).map(|(said, _)| said.value).filter(|value| schema.violations(value).is_empty())
 }
 
 /// Returns the text of a call's outcome for the model, and whether it is an error. Long output is cut with
@@ -67,30 +85,110 @@ fn cut(text: &Text, spec: &Spec, handle: &str) -> Text {
     format!("{kept}\n[cut: {shown} of {total} bytes shown, {omitted} left out; ask for a smaller part, or read on where read_result is offered: handle {handle}]").into()
 }
 
-fn extract(answer: &str) -> Option<Value> {
+/// A value in an answer, as it is written.
+struct Said<'a> {
+    text: &'a str,
+    value: Value,
+}
+
+impl<'a> Said<'a> {
+    fn read(text: &'a str) -> Option<Said<'a>> {
+        Some(Said { text, value: serde_json::from_str(text).ok()? })
+    }
+}
+
+/// Returns the value in an answer, and the others that could have been meant as well: in further code fences where it
+/// is in one, else in the text.
+fn extract(answer: &str) -> Option<(Said<'_>, Vec<Value>)> {
     let whole = answer.trim();
-    let fenced = fence(whole).and_then(|text| serde_json::from_str(text).ok());
-    fenced.or_else(|| serde_json::from_str(whole).ok()).or_else(|| embedded(whole))
+    let mut fenced = fences(whole).map(Said::read);
+    if let Some(said) = fenced.next().flatten() {
+        return Some((said, fenced.flatten().map(|other| other.value).collect()));
+    }
+    if let Some(said) = Said::read(whole) {
+        return Some((said, Vec::new()));
+    }
+    let mut embedded = embedded(whole).into_iter();
+    embedded.next().map(|said| (said, embedded.map(|other| other.value).collect()))
 }
 
-/// Returns the text between the first pair of code fences.
-fn fence(text: &str) -> Option<&str> {
-    let (_, after) = text.split_once("```")?;
-    let (_language, body) = after.split_once('\n')?;
-    body.split_once("```").map(|(body, _)| body.trim())
+/// Returns the texts between pairs of code fences.
+fn fences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    let next = move || {
+        let (_, after) = rest.split_once("```")?;
+        let (_language, body) = after.split_once('\n')?;
+        let (body, after) = body.split_once("```")?;
+        rest = after;
+        Some(body.trim())
+    };
+    std::iter::from_fn(next).take(STARTS_MAX)
 }
 
-/// Returns the first object or list that parses, wherever it starts.
-fn embedded(text: &str) -> Option<Value> {
-    let starts = text.char_indices().filter(|(_, c)| matches!(c, '{' | '[')).map(|(at, _)| at);
-    starts.take(STARTS_MAX).find_map(|at| first_value(text.get(at..)?))
+/// Returns the objects and lists that parse, wherever they start and not within each other.
+fn embedded(text: &str) -> Vec<Said<'_>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for _ in 0..STARTS_MAX {
+        let rest = text.get(from..).unwrap_or_default();
+        let Some(at) = rest.find(['{', '[']) else { break };
+        let start = rest.get(at..).unwrap_or_default();
+        let mut values = serde_json::Deserializer::from_str(start).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => {
+                let end = values.byte_offset();
+                found.push(Said { text: start.get(..end).unwrap_or_default(), value });
+                from += at + end;
+            }
+            Some(Err(_)) | None => from += at + 1,
+        }
+    }
+    found
 }
 
 /// The number of positions tried in prose; a text with more braces is no answer.
 const STARTS_MAX: usize = 64;
+/// The digits that every whole number keeps.
+const DIGITS_KEPT: usize = 15;
 
-fn first_value(text: &str) -> Option<Value> {
-    serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()
+/// Returns the first whole number in JSON that would become another one.
+fn inexact(json: &str) -> Option<&str> {
+    let mut rest = json;
+    while let Some(at) = rest.find(|sign: char| sign == '"' || sign == '-' || sign.is_ascii_digit()) {
+        let token = rest.get(at..)?;
+        if let Some(text) = token.strip_prefix('"') {
+            rest = after_text(text);
+            continue;
+        }
+        let is_part = |sign: char| sign.is_ascii_digit() || matches!(sign, '-' | '+' | '.' | 'e' | 'E');
+        let end = token.find(|sign| !is_part(sign)).unwrap_or(token.len());
+        let (number, after) = token.split_at_checked(end)?;
+        let is_whole = !number.contains(['.', 'e', 'E']);
+        if is_whole && number.len() > DIGITS_KEPT && !is_kept(number) {
+            return Some(number);
+        }
+        rest = after;
+    }
+    None
+}
+
+/// Returns the rest of some JSON, after a text whose first quote was read.
+fn after_text(mut rest: &str) -> &str {
+    while let Some(at) = rest.find(['"', '\\']) {
+        let is_end = rest.get(at..).is_some_and(|rest| rest.starts_with('"'));
+        // What is escaped may be a quote, and is one byte or the first of more.
+        let skipped = if is_end { 1 } else { 2 };
+        rest = rest.get(at + skipped..).unwrap_or_default();
+        if is_end {
+            return rest;
+        }
+    }
+    ""
+}
+
+fn is_kept(number: &str) -> bool {
+    let as_float = || number.parse::<f64>().is_ok_and(|float| format!("{float:.0}") == number);
+    number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() || as_float()
 }
 
 #[cfg(test)]
@@ -139,7 +237,54 @@ mod tests {
             ("", None),
         ];
         for (answer, value) in cases {
-            assert_eq!(extract(answer), value, "{answer}");
+            assert_eq!(extract(answer).map(|(said, _)| said.value), value, "{answer}");
+        }
+    }
+
+    #[test]
+    fn an_answer_says_one_value_that_fits_and_what_was_stored_counts_as_it_did() {
+        let schema = Schema::new(json!({ "type": "object", "required": ["a"] }));
+        let several = ["{\"a\":1}, {\"a\":2}", "{\"a\":1}\n{\"a\":2}", "```\n{\"a\":1}\n```\nor\n```\n{\"a\":2}\n```"];
+        for answer in several {
+            let violations = parse(answer, &schema).unwrap_err();
+            assert_eq!(
+                violations,
+                ["(the whole value): the answer holds more than one value that fits: it must be one"]
+            );
+            assert_eq!(stored(answer, &schema), Some(json!({ "a": 1 })), "{answer}");
+        }
+        let one = [
+            "{\"a\":1} as in [2] and {\"b\":3}",
+            "{\"a\":1}, again {\"a\":1}",
+            "Not {\"a\":2} but\n```json\n{\"a\":1}\n```",
+            "{\"a\":1}",
+        ];
+        for answer in one {
+            assert_eq!(parse(answer, &schema), Ok(json!({ "a": 1 })), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_whole_number_that_would_become_another_is_refused() {
+        let any = Schema::new(json!({}));
+        let long = "123456789012345678901234567890";
+        for answer in
+            [long.to_owned(), format!("-{long}"), format!("{{\"a\\\"\": [1, {long}]}}"), "18446744073709551617".into()]
+        {
+            let violations = parse(&answer, &any).unwrap_err();
+            assert!(violations[0].contains("cannot be kept exactly"), "{violations:?}");
+            assert!(stored(&answer, &any).is_some(), "what was stored can be read");
+        }
+        let text = format!("{{\"a\": \"{long} \\\" {long}\"}}");
+        for answer in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "100000000000000000000",
+            "0.1234567890123456789",
+            "1e300",
+            &text,
+        ] {
+            assert!(parse(answer, &any).is_ok(), "{answer}");
         }
     }
 }

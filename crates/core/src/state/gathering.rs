@@ -68,7 +68,7 @@ impl Run {
         };
         let output = turn.output();
         let schema = self.spec.tasks.get(place.task).and_then(|task| task.output_schema.as_ref());
-        let parsed = schema.and_then(|schema| output::parse(output.as_str(), schema).ok());
+        let parsed = schema.and_then(|schema| output::stored(output.as_str(), schema));
         let how = How::Completed { output, parsed };
         self.note_ended(place, Ended::of(how, self.at, &turn));
     }

@@ -173,6 +173,8 @@ fn an_edited_output_fits_the_schema_and_the_list_of_its_task() {
         ("a", "none", "it does not fit the output schema of the task: (the whole value): the answer holds no JSON"),
         ("a", r#"{"n":"x"}"#, "it does not fit the output schema of the task: "),
         ("l", r#"{"n":1}"#, "it must be a JSON list, one entry for each item: "),
+        ("l", r#"[{"n":1}]"#, "it must be a list of 2, one entry for each item, not of 1"),
+        ("l", "[null,null,null]", "it must be a list of 2, one entry for each item, not of 3"),
         ("l", r#"[{"n":1},3]"#, "it does not fit the output schema of the task: "),
     ] {
         let refused = refused(&world, keep(), &[(task, text)]);

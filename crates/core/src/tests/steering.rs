@@ -328,6 +328,17 @@ fn an_edit_must_fit_the_task_s_schema() {
 }
 
 #[test]
+fn an_edit_that_says_nothing_is_refused_and_the_review_stays_open() {
+    let mut world = reviewed(required(), Review::default());
+    world.answers("1", "draft");
+    for blank in ["", " \n", "\u{200b}"] {
+        assert_eq!(decide(&mut world, Decision::Edit { output: blank.into() }), Err(Refused::BlankEdit));
+    }
+    decide(&mut world, Decision::Edit { output: "better".into() }).unwrap();
+    assert_eq!(world.run.answer(), Some("better"));
+}
+
+#[test]
 fn a_review_nobody_answers_does_what_was_announced() {
     let cases = [
         (OnTimeout::Continue, "RUNNING", None),
