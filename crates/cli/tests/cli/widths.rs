@@ -265,7 +265,7 @@ fn runs_are_found_by_their_words_model_and_dates_at_any_width() {
     };
     let filters = ["--search", "antennae", "--from", "2020-01-01", "--model", "m", "--order", "oldest"];
     let [narrow, middle, wide] = found(&filters);
-    assert!(narrow.starts_with("RUN                   STATUS     TASKS\n"), "{narrow}");
+    assert!(narrow.starts_with("RUN                   STATUS     ABOUT\n"), "{narrow}");
     for picture in [&middle, &wide] {
         // Its columns are as wide as its times, which are longer on a busy machine.
         let heads: Vec<&str> = picture.lines().next().unwrap_or_default().split_whitespace().collect();

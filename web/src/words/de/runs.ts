@@ -88,7 +88,6 @@ export const RUNS = {
   'waits for a lock': 'wartet auf eine Sperre',
   'waits for its model': 'wartet auf das Modell',
   'waits for permission': 'wartet auf Erlaubnis',
-  'waits to try again': 'wartet auf den nächsten Versuch',
   'See what is shared': 'Ansehen, was freigegeben ist',
   'Older runs have not been searched.': 'Ältere Läufe wurden nicht durchsucht.',
   'Runs of shared tasks that other ensembles asked for are listed here. {link}':
