@@ -404,6 +404,15 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_is_too_large_is_repeated_with_what_is_allowed() {
+        let task = json!({ "description": "x", "maxIterations": 1_000_000_000_000_u64, "maxItems": -1.5 });
+        let told: Vec<String> =
+            parse(&json!({ "tasks": [task] })).unwrap_err().into_iter().map(|mistake| mistake.message).collect();
+        let allowed = "must be a whole number from 1 to 4294967295";
+        assert_eq!(told, [format!("{allowed}, not 1000000000000"), format!("{allowed}, not -1.5")]);
+    }
+
+    #[test]
     fn empty_lists_and_things_that_are_no_objects_are_refused() {
         for bad in [json!([]), json!("x"), json!({ "tasks": [] }), json!({ "taskOverrides": {} })] {
             assert!(parse(&bad).is_err(), "{bad}");

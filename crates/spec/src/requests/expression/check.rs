@@ -73,7 +73,7 @@ impl Walk {
             return Err(format!("must have at most {EXPRESSION_NODES_MAX} nodes; compute a part of it in a task"));
         }
         if self.depth > EXPRESSION_DEPTH_MAX {
-            return Err(format!("must be nested at most {EXPRESSION_DEPTH_MAX} levels deep"));
+            return Err(too_deep());
         }
         match &expr.expr {
             Expr::Literal(LiteralValue::Bytes(_)) => return Err("bytes have no form in JSON".to_owned()),
@@ -217,4 +217,9 @@ impl Walk {
 enum Root {
     Outputs,
     Inputs,
+}
+
+/// Returns the mistake of an expression that is nested too deeply.
+pub(super) fn too_deep() -> String {
+    format!("must be nested at most {EXPRESSION_DEPTH_MAX} levels deep")
 }

@@ -13,6 +13,8 @@ use cel::{Context, Env, IdedExpr};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::text::cut;
+
 pub(crate) use check::Scope;
 
 /// The number of bytes of an expression.
@@ -26,6 +28,10 @@ const EXPRESSION_DEPTH_MAX: usize = 48;
 pub const ELEMENTS_MAX: u64 = 10_000;
 /// The number of bytes that an evaluation touches, counted each time, which takes well below a second.
 const WORK_MAX: u64 = 50_000_000;
+/// The parser's own words for an expression that is nested too deeply.
+const TOO_DEEP: &str = "recursion limit";
+/// The number of characters of the parser's words that are repeated: they may quote the expression.
+const MESSAGE_CHARS_MAX: usize = 200;
 /// The number of bytes of a result, as compact JSON.
 pub(crate) const RESULT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
@@ -116,10 +122,14 @@ fn parse(source: &str) -> Result<IdedExpr, String> {
     }
     let parser = ENVIRONMENT.parser().max_recursion_depth(u16::try_from(EXPRESSION_DEPTH_MAX).unwrap_or(u16::MAX));
     parser.parse(source).map_err(|errors| {
+        if errors.errors.iter().any(|error| error.msg.to_lowercase().contains(TOO_DEEP)) {
+            return check::too_deep();
+        }
         let first = errors.errors.first();
         let (line, column) = first.map_or((0, 0), |error| error.pos);
         let message = first.map_or("cannot be read", |error| error.msg.as_str());
-        format!("is no expression: {} (line {line}, column {column})", message.lines().next().unwrap_or_default())
+        let message = cut(message.lines().next().unwrap_or_default(), MESSAGE_CHARS_MAX);
+        format!("is no expression: {message} (line {line}, column {column})")
     })
 }
 

@@ -98,6 +98,8 @@ fn what_is_no_expression_or_passes_a_limit_is_refused_with_a_reason() {
         ("'a'.matches('((a{1000}){1000})')".to_owned(), "when compiled"),
         ("inputs.tags.map(x, inputs.tags.map(y, y))".to_owned(), "within another"),
         (vec!["1"; 101].join(" + "), "levels deep"),
+        (format!("{}1{}", "(".repeat(200), ")".repeat(200)), "must be nested at most "),
+        ("[".repeat(2000), "must be nested at most "),
         (vec!["true"; 101].join(" && "), "nodes"),
         (format!("'{}' == ''", "x".repeat(4096)), "at most 4096 bytes"),
     ];
@@ -117,11 +119,18 @@ fn an_error_of_the_evaluation_is_told_in_words() {
         ("outputs.plan.missing", "there is no `missing`"),
         ("outputs.skipped.items", ""),
         ("inputs.n / 0 == 1", "zero"),
+        ("inputs.n < 'x'", ""),
+        ("[1][7]", "the list has no entry 7"),
+        ("[1]['a'] == 1", ""),
+        ("9223372036854775807 + inputs.n", "too large a number"),
         ("inputs.n + 'x' == 'y'", ""),
         ("1.0 / 0.0", "no form in JSON"),
     ] {
         let found = value(source).unwrap_err();
         assert!(found.contains(reason), "{source}: {found}");
+        for inside in ["Int(", "String(", "List(", "Map(", "Null"] {
+            assert!(!found.contains(inside), "{source}: {found}");
+        }
     }
 }
 

@@ -8,9 +8,12 @@ use cel::objects::{Key, Map};
 use serde_json::{Number, Value, json};
 
 use super::Values;
+use crate::text::cut;
 
 /// The number of characters of an error of the evaluation that is shown: it may quote values.
 const REASON_CHARS_MAX: usize = 300;
+/// The number of characters of one value in it.
+const VALUE_CHARS_MAX: usize = 60;
 
 /// Returns the variables of an evaluation.
 pub(super) fn variables(values: &Values<'_>) -> BTreeMap<&'static str, Value> {
@@ -69,9 +72,40 @@ pub(super) fn to_json(value: &cel::Value) -> Result<Value, String> {
     }
 }
 
-/// Returns the words for an evaluation that failed.
+/// Returns the words for an evaluation that failed. The language's own errors quote values in the form of this
+/// program, which nobody outside knows.
 pub(super) fn reason(error: &ExecutionError) -> String {
-    let words =
-        if let ExecutionError::NoSuchKey(key) = error { format!("there is no `{key}`") } else { error.to_string() };
-    words.chars().take(REASON_CHARS_MAX).collect()
+    let words = match error {
+        ExecutionError::NoSuchKey(key) => format!("there is no `{key}`"),
+        ExecutionError::UnsupportedTargetType { target } => format!("a function does not take {}", shown(target)),
+        ExecutionError::NotSupportedAsMethod { method, target } => {
+            format!("`{method}` does not take {}", shown(target))
+        }
+        ExecutionError::UnsupportedKeyType(key) => format!("{} cannot be a key", shown(key)),
+        ExecutionError::ValuesNotComparable(one, other) => {
+            format!("{} cannot be compared with {}", shown(one), shown(other))
+        }
+        ExecutionError::UnsupportedIndex(index, list) => format!("{} has no entry {}", shown(list), shown(index)),
+        ExecutionError::DivisionByZero(value) => format!("{} is divided by zero", shown(value)),
+        ExecutionError::RemainderByZero(value) => format!("the remainder of {} by zero", shown(value)),
+        ExecutionError::Overflow(operator, one, other) => {
+            format!("`{operator}` of {} and {} is too large a number", shown(one), shown(other))
+        }
+        ExecutionError::IndexOutOfBounds(index) => format!("the list has no entry {}", shown(index)),
+        ExecutionError::DuplicateKey(key) => format!("the key {} is there twice", shown(key)),
+        ExecutionError::InvalidArgumentCount { .. }
+        | ExecutionError::UnexpectedType { .. }
+        | ExecutionError::NoSuchOverload(_)
+        | ExecutionError::UndeclaredReference(_)
+        | ExecutionError::MissingArgumentOrTarget
+        | ExecutionError::FunctionError { .. } => error.to_string(),
+        _ => "its operators do not take these values".to_owned(),
+    };
+    cut(&words, REASON_CHARS_MAX)
+}
+
+/// Returns a value for people: its beginning as JSON, or else its type.
+fn shown(value: &cel::Value) -> String {
+    let json = to_json(value).map(|json| cut(&json.to_string(), VALUE_CHARS_MAX));
+    json.unwrap_or_else(|_none| format!("a value of type {}", value.type_of()))
 }

@@ -84,13 +84,23 @@ impl<'a> Fields<'a> {
         parse(value).or_else(|| self.expected(name, what, value))
     }
 
+    /// Returns a number that `parse` can read, or a mistake that repeats it.
+    fn numeric<T>(&mut self, name: &'static str, what: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<T> {
+        let value = self.get(name)?;
+        if let (None, Value::Number(number)) = (parse(value), value) {
+            self.mistake(name, format!("must be {what}, not {number}"));
+            return None;
+        }
+        parse(value).or_else(|| self.expected(name, what, value))
+    }
+
     pub(super) fn flag(&mut self, name: &'static str) -> Option<bool> {
         self.read(name, "true or false", Value::as_bool)
     }
 
     /// Reads a number above zero; a string of digits is accepted.
     pub(super) fn count(&mut self, name: &'static str) -> Option<u32> {
-        self.read(name, "a whole number above 0", |value| {
+        self.numeric(name, &format!("a whole number from 1 to {}", u32::MAX), |value| {
             let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
             u32::try_from(number).ok().filter(|number| *number > 0)
         })
@@ -101,17 +111,17 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn whole(&mut self, name: &'static str) -> Option<i64> {
-        self.read(name, "a whole number of 64 bits", Value::as_i64)
+        self.numeric(name, "a whole number of 64 bits", Value::as_i64)
     }
 
     /// Reads a position, from 0.
     pub(super) fn position(&mut self, name: &'static str) -> Option<u64> {
-        self.read(name, "a whole number of at least 0", Value::as_u64)
+        self.numeric(name, "a whole number of at least 0", Value::as_u64)
     }
 
     /// Reads a length, or -1 for no limit.
     pub(super) fn length(&mut self, name: &'static str) -> Option<i64> {
-        self.read(name, "a whole number of at least -1", |value| value.as_i64().filter(|length| *length >= -1))
+        self.numeric(name, "a whole number of at least -1", |value| value.as_i64().filter(|length| *length >= -1))
     }
 
     pub(super) fn word<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)]) -> Option<T> {
