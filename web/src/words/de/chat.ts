@@ -10,7 +10,7 @@ export const CHAT = {
   'Ask before effects': 'Erst fragen',
   Regenerating: 'Neu erzeugen',
   'Ask, or describe a task. The assistant calls tools, and splits work into subtasks that run side by side.':
-    'Fragen Sie, oder beschreiben Sie eine Aufgabe. Der Assistent ruft Werkzeuge auf und teilt Arbeit in Teilaufgaben, die nebeneinander laufen.',
+    'Fragen Sie, oder beschreiben Sie eine Aufgabe. Der Assistent ruft Werkzeuge auf und teilt Arbeit in parallele Teilaufgaben.',
   'asks before effects': 'fragt vor Wirkungen',
   'Regenerate the answer': 'Die Antwort neu erzeugen',
   'a subtask': 'eine Teilaufgabe',
