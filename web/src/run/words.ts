@@ -103,7 +103,7 @@ export function errorText(error: string): string {
   return error === 'BUDGET_EXCEEDED' ? t('The budget is used up') : error;
 }
 
-/** What an error says before its cause: the model and its address, which a line has no room for. */
+/** The part of an error before its cause: the model and its address, for which a line has no room. */
 const PROVIDER = /^(?:provider error: )?(?:model `[^`]*`, )?(?:https?:\/\/\S+: )?/;
 
 /** A run's or a task's error for one line: the task, where it is named, and the cause. */

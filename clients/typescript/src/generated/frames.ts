@@ -2245,8 +2245,8 @@ export interface ServerChatResumed {
   thread_id: string;
   /** Whether a turn runs. */
   status: 'running' | 'finished';
-  /** The number of its last frame. */
-  last_seq?: number;
+  /** The number of its last frame; null where it has none yet. */
+  last_seq: number | null;
   /** The turn that runs. */
   turn_id?: string;
 }

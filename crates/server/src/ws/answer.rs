@@ -145,8 +145,7 @@ pub(crate) enum Answer {
         thread_id: String,
         /// Whether a turn runs.
         status: ThreadStatus,
-        /// The number of its last frame.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        /// The number of its last frame; null where it has none yet.
         last_seq: Option<u64>,
         /// The turn that runs.
         #[serde(skip_serializing_if = "Option::is_none")]

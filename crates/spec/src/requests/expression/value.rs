@@ -74,6 +74,7 @@ pub(super) fn to_json(value: &cel::Value) -> Result<Value, String> {
 
 /// Returns the words for an evaluation that failed. The language's own errors quote values in the form of this
 /// program, which nobody outside knows.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the library may add some, and those that are left are deprecated")]
 pub(super) fn reason(error: &ExecutionError) -> String {
     let words = match error {
         ExecutionError::NoSuchKey(key) => format!("there is no `{key}`"),
