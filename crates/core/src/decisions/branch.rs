@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::decisions::next::Plan;
 use crate::state::run::{How, Run};
 use consort_spec::cause::{SkipCause, TaskFailure};
-use consort_spec::event::{Evaluated, EventKind, Key, Subject};
+use consort_spec::event::{End, Evaluated, EventKind, Key, Subject};
 use consort_spec::expression::{self, Expression, Values};
 use consort_spec::id::Place;
 use consort_spec::spec::{OnError, Workflow};
@@ -71,6 +71,9 @@ impl Run {
     }
 
     pub(crate) fn skips(&self, place: Place, cause: SkipCause) -> EventKind {
+        // Where a run is ended early, what it needs is missing for that reason, and not because something failed.
+        let is_ended = matches!(self.stop(), Some((End::Completed { .. }, _))) && cause == SkipCause::Upstream;
+        let cause = if is_ended { SkipCause::Ended } else { cause };
         let reason = cause.reason(self.spec().workflow == Workflow::Sequential);
         EventKind::TaskSkipped { turn: place.id(), reason: reason.to_owned(), cause: Some(cause) }
     }
