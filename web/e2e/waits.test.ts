@@ -70,7 +70,7 @@ describe('a run that does not get on', () => {
     await page.goto(`${server.url}/runs`);
     await page.getByText('in the queue, next').waitFor();
     await page.getByText('waits for its model').waitFor();
-    await page.getByText('waits to try again').waitFor();
+    await page.getByText('tries again').waitFor();
     // Since when is the server's to say: a page that is opened later says the same.
     for (const id of [queued, rated, failing]) {
       const row = page.getByRole('row').filter({ has: page.locator(`a[href$="/runs/${id}"]`) });
@@ -106,7 +106,7 @@ describe('a run that does not get on', () => {
     // The list tells all three at once.
     const { page, context } = await open(browser, { width, height });
     await page.goto(`${server.url}/runs`);
-    for (const text of ['in the queue, next', 'waits for its model', 'waits to try again']) {
+    for (const text of ['in the queue, next', 'waits for its model', 'tries again']) {
       const shown = page.getByText(text).locator('visible=true').first();
       await shown.waitFor();
       const box = await shown.boundingBox();
