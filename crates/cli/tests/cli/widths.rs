@@ -269,7 +269,8 @@ fn runs_are_found_by_their_words_model_and_dates_at_any_width() {
     for picture in [&middle, &wide] {
         // Its columns are as wide as its times, which are longer on a busy machine.
         let heads: Vec<&str> = picture.lines().next().unwrap_or_default().split_whitespace().collect();
-        assert_eq!(heads, ["RUN", "STATUS", "TASKS", "STARTED", "TOOK"], "{picture}");
+        assert!(heads.starts_with(&["RUN", "STATUS", "TASKS", "STARTED"]), "{picture}");
+        assert_eq!(heads.last(), Some(&"ABOUT"), "{picture}");
     }
     for picture in [&narrow, &middle, &wide] {
         assert_eq!(picture.matches("completed").count(), 1, "{picture}");
