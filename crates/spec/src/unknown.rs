@@ -13,20 +13,20 @@ const CHARS_PER_EDIT: usize = 3;
 /// Returns the warning about an unknown field, by its path in the request. `name` is the end of that path.
 pub fn ignored<'a>(place: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let mut listed: Vec<&str> = Vec::new();
-    known.into_iter().for_each(|name| {
-        if !listed.contains(&name) {
-            listed.push(name)
+    for known in known {
+        if !listed.contains(&known) {
+            listed.push(known);
         }
-    });
+    }
     let begin = format!("unknown field `{}` was ignored", cut(place, PLACE_MAX));
-    let allowed = match listed.as_slice() {
-        [] => return format!("{begin}: no field is allowed"),
-        [only] => format!("llowed is {only}"),
-        all => format!("llowed are {}", all.join(", ")),
-    };
-    match alike(name, listed.iter().copied()) {
-        Some(meant) => format!("{begin}; did you mean `{meant}`? A{allowed}"),
-        None => format!("{begin}; a{allowed}"),
+    if listed.is_empty() {
+        return format!("{begin}: no field is allowed");
+    }
+    let verb = if listed.len() == 1 { "is" } else { "are" };
+    let names = listed.join(", ");
+    match alike(name, listed.into_iter()) {
+        Some(meant) => format!("{begin}; did you mean `{meant}`? Allowed {verb} {names}"),
+        None => format!("{begin}; allowed {verb} {names}"),
     }
 }
 
