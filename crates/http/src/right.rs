@@ -10,6 +10,7 @@ use futures::stream;
 use reqwest::header::CONTENT_LENGTH;
 use reqwest::{Body, Request};
 use tokio::sync::watch;
+use tokio::task::futures::TaskLocalFuture;
 use tokio::task_local;
 
 task_local! {
@@ -60,9 +61,10 @@ pub fn gate() -> (watch::Sender<bool>, Right) {
     (may, right)
 }
 
-/// Does some work with this right.
-pub async fn within<T>(right: Right, work: impl Future<Output = T>) -> T {
-    CURRENT.scope(right, work).await
+/// Returns this work, done with this right. It is the work with the right beside it: an `async fn` would hold the work
+/// twice, and effects are one inside the other.
+pub fn within<W: Future>(right: Right, work: W) -> TaskLocalFuture<Right, W> {
+    CURRENT.scope(right, work)
 }
 
 /// Returns this work with the right of the current task, so that a task of its own can do it.

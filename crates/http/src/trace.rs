@@ -4,7 +4,9 @@
 
 use std::fmt::Write;
 
+use futures::future::Either;
 use sha2::{Digest, Sha256};
+use tokio::task::futures::TaskLocalFuture;
 use tokio::task_local;
 
 task_local! {
@@ -97,11 +99,11 @@ fn is_hex(part: &str, length: usize) -> bool {
     part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// Does something as part of a trace, if there is one.
-pub async fn within<T>(trace: Option<Trace>, work: impl Future<Output = T>) -> T {
+/// Returns this work, done as part of a trace if there is one.
+pub fn within<W: Future>(trace: Option<Trace>, work: W) -> Either<TaskLocalFuture<Trace, W>, W> {
     match trace {
-        Some(trace) => CURRENT.scope(trace, work).await,
-        None => work.await,
+        Some(trace) => Either::Left(CURRENT.scope(trace, work)),
+        None => Either::Right(work),
     }
 }
 
@@ -113,6 +115,7 @@ pub fn traceparent() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::right::{self, Right};
 
     const GIVEN: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -147,6 +150,18 @@ mod tests {
         spans.dedup();
         assert_eq!(spans.len(), 3);
         assert_eq!(within(None, async { traceparent() }).await, None);
+    }
+
+    #[test]
+    fn work_with_a_trace_and_a_right_is_held_once() {
+        let large = [0_u8; 4096];
+        let work = async move {
+            tokio::task::yield_now().await;
+            large.len()
+        };
+        let alone = size_of_val(&work);
+        let within = right::within(Right::lasting(1), within(Trace::parse(GIVEN), work));
+        assert!(size_of_val(&within) < alone + 512, "{} bytes for {alone}", size_of_val(&within));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Records and rows as they are stored, with checksums and hashes beside them, so that damage to them is always
 //! detected. The records of an append share a row as far as they can: a row costs more than its content.
 
+use memchr::memchr;
 use sha2::{Digest, Sha256};
 
 use crate::{Append, Record, Row, Seq};
@@ -55,8 +56,9 @@ impl Sealed {
 fn bundles(records: &[Record]) -> Vec<Bundle> {
     let mut bundles: Vec<Bundle> = Vec::new();
     let mut is_open = false;
+    let mut room = records.iter().map(|record| record.body.len() + 1).sum::<usize>();
     for record in records {
-        let shares = record.attachments.is_empty() && !record.body.contains(SEPARATOR);
+        let shares = record.attachments.is_empty() && memchr(SEPARATOR as u8, record.body.as_bytes()).is_none();
         match bundles.last_mut() {
             Some(last) if is_open && shares && last.body.len() + record.body.len() < BUNDLE_BYTES => {
                 last.count += 1;
@@ -65,10 +67,13 @@ fn bundles(records: &[Record]) -> Vec<Bundle> {
             }
             Some(_) | None => {
                 let hashes = record.attachments.iter().flat_map(|text| hash(text)).collect();
-                bundles.push(Bundle { count: 1, checksum: 0, hashes, body: record.body.as_ref().to_owned() });
+                let mut body = String::with_capacity(if shares { room.min(BUNDLE_BYTES) } else { record.body.len() });
+                body.push_str(&record.body);
+                bundles.push(Bundle { count: 1, checksum: 0, hashes, body });
                 is_open = shares;
             }
         }
+        room -= record.body.len() + 1;
     }
     for bundle in &mut bundles {
         bundle.checksum = checksum(&bundle.body, &bundle.hashes);

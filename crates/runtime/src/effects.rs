@@ -26,6 +26,7 @@ use consort_models::{Ask, Model, ModelCatalog, Piece};
 use consort_tools::attachments::Attachments;
 use consort_tools::{Account, Answer, Invocation, Toolbox};
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -121,28 +122,32 @@ pub(crate) struct Stage {
     pub(crate) tenure: Tenure,
 }
 
-/// Executes an effect. Its permits are released before the report is read, so that a
-/// waiting effect can get them in the same decision.
-pub(crate) async fn perform(effect: Effect, stage: Stage, held: Held) -> Report {
-    // Its event is stored, so from here on another owner may settle it.
-    stage.tenure.begin().await;
-    let report = trace::within(stage.trace.clone(), async {
-        match effect {
-            Effect::Ask(question) => ask(*question, &stage).await,
-            // Results that were cut in an earlier turn of the thread are stored in the log.
-            Effect::Call { id, tool, args, .. } if tool.as_own() == Some(OwnTool::ReadResult) => {
-                read_earlier(id, &args, &stage).await
-            }
-            Effect::Call { id, tool, args, lent, again, terms } => {
-                let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
-                let account = account.made_before(again.then_some(tool.effect)).on(terms, tool.reach.provider);
-                call(id, &tool, (args, account), &stage).await
-            }
+/// Returns the execution of an effect. Its permits are released before the report is read, so that a waiting effect can
+/// get them in the same decision. It is in a box, because a task is moved several times before it begins.
+pub(crate) fn perform(effect: Effect, stage: Stage, held: Held) -> BoxFuture<'static, Report> {
+    Box::pin(async move {
+        // Its event is stored, so from here on another owner may settle it.
+        stage.tenure.begin().await;
+        let right = stage.tenure.right_to(held.departure());
+        let report = right::within(right, trace::within(stage.trace.clone(), execute(effect, &stage))).await;
+        drop(held);
+        report
+    })
+}
+
+async fn execute(effect: Effect, stage: &Stage) -> Report {
+    match effect {
+        Effect::Ask(question) => ask(*question, stage).await,
+        // Results that were cut in an earlier turn of the thread are stored in the log.
+        Effect::Call { id, tool, args, .. } if tool.as_own() == Some(OwnTool::ReadResult) => {
+            read_earlier(id, &args, stage).await
         }
-    });
-    let report = right::within(stage.tenure.right_to(held.departure()), report).await;
-    drop(held);
-    report
+        Effect::Call { id, tool, args, lent, again, terms } => {
+            let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
+            let account = account.made_before(again.then_some(tool.effect)).on(terms, tool.reach.provider);
+            call(id, &tool, (args, account), stage).await
+        }
+    }
 }
 
 async fn ask(question: Question, stage: &Stage) -> Report {

@@ -114,7 +114,8 @@ struct Inner {
 struct Live {
     /// The owner that sees it.
     seen_by: Owner,
-    requests: mpsc::Sender<Request>,
+    /// In boxes: a channel makes room for 32 at once, and most runs get none.
+    requests: mpsc::Sender<Box<Request>>,
     window: Window,
     /// Closed when no more work is done for it.
     over: watch::Receiver<()>,
@@ -229,7 +230,7 @@ impl Engine {
     ) -> Option<Result<Vec<Event>, Refused>> {
         let requests = self.live().get(run).map(|live| live.requests.clone())?;
         let (ack, answer) = oneshot::channel();
-        requests.send(Request { command, key, ack }).await.ok()?;
+        requests.send(Box::new(Request { command, key, ack })).await.ok()?;
         answer.await.ok()
     }
 

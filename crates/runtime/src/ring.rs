@@ -128,7 +128,7 @@ struct State {
 
 /// An answer that is not complete yet.
 struct Answer {
-    voice: Voice,
+    voice: Arc<Voice>,
     said: String,
     /// The time of its last words.
     at: Millis,
@@ -225,8 +225,8 @@ impl Ring {
     }
 
     /// Publishes tokens of a model.
-    pub(crate) fn delta(&self, turn: &Id, voice: &Voice, words: &str, at: Millis) {
-        if let Voice::Chat(voice) = voice {
+    pub(crate) fn delta(&self, turn: &Id, voice: &Arc<Voice>, words: &str, at: Millis) {
+        if let Voice::Chat(voice) = &**voice {
             return self.speak(turn, voice, (Aloud::Said, words));
         }
         let mut state = lock(&self.state);
@@ -285,7 +285,7 @@ impl Ring {
 
 impl State {
     /// Adds words to the answer of a conversation's model; returns their position in it.
-    fn answer(&mut self, turn: &Id, voice: &Voice, words: &str, at: Millis) -> usize {
+    fn answer(&mut self, turn: &Id, voice: &Arc<Voice>, words: &str, at: Millis) -> usize {
         if let Some(answer) = self.answers.get_mut(turn) {
             let offset = answer.said.len();
             answer.said.push_str(words);

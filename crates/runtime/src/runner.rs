@@ -85,7 +85,7 @@ pub(crate) struct Runner {
     len: Seq,
     seams: Arc<Seams>,
     window: Window,
-    requests: mpsc::Receiver<Request>,
+    requests: mpsc::Receiver<Box<Request>>,
     /// The effects of the run; dropped with it.
     effects: JoinSet<Report>,
     /// The id of each running effect, and the way to stop it.
@@ -139,7 +139,7 @@ pub(crate) type Draining = watch::Receiver<bool>;
 
 enum Wake {
     Reports(Vec<Report>),
-    Request(Request),
+    Request(Box<Request>),
     Granted(Granted),
     /// A parked run has a slot again.
     Turn,
@@ -415,7 +415,7 @@ impl Runner {
             started_at: summary.started_at,
             ended_at: summary.ended_at,
             tags: summary.tags.clone(),
-            body: serde_json::to_string(&summary.row).map_err(unwritable)?.into(),
+            body: codec::json(&summary.row).map_err(unwritable)?,
             // Said once at the beginning and once at the end: an index costs more than a row.
             words: (self.len == 0 || summary.ended_at.is_some()).then(|| self.run.words(&self.id).into()),
         })

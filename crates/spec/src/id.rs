@@ -84,7 +84,12 @@ impl Id {
 
     /// Returns the place of the task, or of its instance, that this belongs to, at any depth.
     pub fn site(&self) -> Place {
-        let root = self.0.split_once('.').map_or(&*self.0, |(root, _)| root);
+        let end = self.0.bytes().position(|byte| byte == b'.').unwrap_or(self.0.len());
+        let root = self.0.get(..end).unwrap_or_default();
+        // Most are of a task itself, and this is asked several times for each event.
+        if let Ok(number) = root.parse::<usize>() {
+            return Place::task(number.saturating_sub(1));
+        }
         let (root, item) = root.split_once('i').map_or((root, None), |(root, item)| (root, item.parse().ok()));
         let (task, round) = root.split_once('r').map_or((root, None), |(task, round)| (task, round.parse().ok()));
         Place { task: task.parse::<usize>().map_or(0, |number| number.saturating_sub(1)), round, item }

@@ -14,6 +14,8 @@ use super::{Answer, Invocation, Tool};
 
 /// The time limit of one calculation; nothing a person would ask takes longer.
 const TIME_MAX: Duration = Duration::from_secs(1);
+/// The time limit of a short calculation on the thread of the caller, whose other work waits for it.
+const AT_ONCE_MAX: Duration = Duration::from_millis(1);
 /// The maximum size of the input in bytes; also bounds the time of parsing, which cannot be interrupted.
 const INPUT_MAX: usize = 1_000;
 /// The maximum size of a result in bytes; longer numbers are of no use.
@@ -69,14 +71,32 @@ impl Tool for Calculator {
 
 async fn calculate(input: &str) -> Result<String, String> {
     let expression = expression(input)?;
+    let result = match at_once(&expression) {
+        Some(result) => result,
+        None => on_a_thread(expression.clone()).await?,
+    };
+    result.map_err(|why| format!("cannot calculate `{}`: {why}", short(&expression)))
+}
+
+/// Calculates what takes no time worth mentioning, which most sums are: to hand one to another thread costs more.
+fn at_once(expression: &str) -> Option<Result<String, String>> {
+    if expression.len() > SHORT_MAX {
+        return None;
+    }
+    let limit = Limit { deadline: Instant::now() + AT_ONCE_MAX, reply: None };
+    let result = evaluate(expression, &limit);
+    (!limit.should_interrupt()).then_some(result)
+}
+
+/// Calculates on a thread that may be blocked.
+async fn on_a_thread(expression: String) -> Result<Result<String, String>, String> {
     let (reply, result) = oneshot::channel();
-    let about = expression.clone();
     let is_short = expression.len() <= SHORT_MAX;
     // It ends at the deadline or when the receiver of the result is dropped.
     let work = move || {
-        let limit = Limit { deadline: Instant::now() + TIME_MAX, reply };
+        let mut limit = Limit { deadline: Instant::now() + TIME_MAX, reply: Some(reply) };
         let result = evaluate(&expression, &limit);
-        let _nobody_waits = limit.reply.send(result);
+        let _nobody_waits = limit.reply.take().map(|reply| reply.send(result));
     };
     if is_short {
         tokio::task::spawn_blocking(work);
@@ -85,19 +105,19 @@ async fn calculate(input: &str) -> Result<String, String> {
         let thread = std::thread::Builder::new().name("calculator".to_owned()).stack_size(STACK_BYTES);
         thread.spawn(work).map_err(|error| format!("no thread to calculate in: {error}"))?;
     }
-    let result = result.await.unwrap_or_else(|_broken| Err("the calculation broke off".to_owned()));
-    result.map_err(|why| format!("cannot calculate `{}`: {why}", short(&about)))
+    Ok(result.await.unwrap_or_else(|_broken| Err("the calculation broke off".to_owned())))
 }
 
 /// The condition under which a calculation has to stop.
 struct Limit {
     deadline: Instant,
-    reply: oneshot::Sender<Result<String, String>>,
+    /// The sender of the result, whose receiver may be gone; absent where the caller calculates itself.
+    reply: Option<oneshot::Sender<Result<String, String>>>,
 }
 
 impl Interrupt for Limit {
     fn should_interrupt(&self) -> bool {
-        self.reply.is_closed() || Instant::now() >= self.deadline
+        self.reply.as_ref().is_some_and(oneshot::Sender::is_closed) || Instant::now() >= self.deadline
     }
 }
 
@@ -336,7 +356,7 @@ mod tests {
     #[tokio::test]
     async fn a_calculation_nobody_waits_for_stops_early() {
         let (reply, result) = oneshot::channel();
-        let limit = Limit { deadline: Instant::now() + Duration::from_secs(3600), reply };
+        let limit = Limit { deadline: Instant::now() + Duration::from_secs(3600), reply: Some(reply) };
         drop(result);
         assert_eq!(evaluate("9^9^9^9", &limit), Err("it takes too long".to_owned()));
     }

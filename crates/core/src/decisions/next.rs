@@ -424,7 +424,7 @@ impl Run {
 
     /// Ends a run that is to stop at once, after everything that is under way has ended.
     fn wind_up(&self, end: &End, plan: &mut Plan) {
-        for (id, turn) in self.conversations() {
+        for (id, turn) in self.conversations().iter() {
             self.give_up_orphans(id, turn, plan);
         }
         if !plan.steps.is_empty() || self.in_flight() > 0 {

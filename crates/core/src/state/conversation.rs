@@ -2,6 +2,7 @@
 //! it answers. A task and a subtask have one each; depth and parent are in the
 //! id, so recursion is data.
 
+pub mod all;
 mod parts;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::decisions::chore::Chore;
 use crate::state::budget::{Budget, Claim};
+use crate::state::conversation::all::Conversations;
 use crate::state::conversation::{Conversation, Phase, Used};
 use crate::state::duty::Duty;
 use crate::state::flow::Flow;
@@ -76,7 +77,7 @@ impl Run {
     }
 
     /// Returns the conversations under way.
-    pub fn conversations(&self) -> &BTreeMap<Id, Conversation> {
+    pub fn conversations(&self) -> &Conversations {
         &self.conversations
     }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::decisions::prompt;
 use crate::state::budget::{Budget, Claim, Limits};
 use crate::state::calls::CallState;
+use crate::state::conversation::all::Conversations;
 use crate::state::conversation::{Conversation, Phase, Used, Want};
 pub(crate) use crate::state::ended::{Ended, How};
 use crate::state::flow::Flow;
@@ -54,7 +55,7 @@ pub struct Run {
     /// Instances that are over.
     pub(super) instances: BTreeMap<Place, Instance>,
     /// Conversations under way, of tasks and subtasks alike: recursion is data.
-    pub(super) conversations: BTreeMap<Id, Conversation>,
+    pub(super) conversations: Conversations,
     /// The conversations that can go on, by the resource they need for it.
     pub(super) wants: Wants,
     /// The times at which the run must be looked at again without a request.
@@ -381,7 +382,7 @@ impl Run {
     }
 
     /// Removes a conversation and everything that is indexed for it.
-    pub(crate) fn close(&mut self, id: &Id) -> Option<Conversation> {
+    pub(crate) fn close(&mut self, id: &Id) -> Option<Box<Conversation>> {
         self.clear_retry(id);
         self.wants.forget(id);
         self.conversations.remove(id)

@@ -12,8 +12,9 @@ use rusqlite::Connection;
 use super::beside;
 use super::schema::BUSY_TIMEOUT;
 
-/// The bytes written between two checkpoints: as many as SQLite itself writes.
-const INTERVAL: u64 = 4 * 1024 * 1024;
+/// The bytes written between two checkpoints. Each costs two syncs, and writes every page that was changed once: the last
+/// pages of the tables and indexes are changed by nearly every commit.
+const INTERVAL: u64 = 8 * 1024 * 1024;
 /// The maximum interval, while a reader uses an older state.
 const INTERVAL_MAX: u64 = 64 * 1024 * 1024;
 /// The bytes that a commit writes besides its content: pages of the tables' and indexes' trees.

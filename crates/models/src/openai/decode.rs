@@ -1,6 +1,5 @@
 //! Decodes the answer: events become pieces as they arrive and a reply at the end.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -10,16 +9,17 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::calls::{Calls, Fragment};
-use super::spoken::{self, Said, Spoken};
-use crate::answer::{Decoder, Progress, Whole, Words, fits, malformed, say, unreadable};
+use super::calls::Calls;
+use super::said::{Choices, Delta, Said};
+use super::spoken::{self, Spoken};
+use crate::answer::{Decoder, Progress, Whole, fits, malformed, say, unreadable};
 use crate::pairs::Ids;
 use crate::{Ask, Piece, complaint, http, names};
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
+    choices: Option<Choices<'a>>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -27,41 +27,6 @@ struct Chunk<'a> {
     /// The error of servers that send it without an `error` object.
     #[serde(borrow)]
     message: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Choice<'a> {
-    #[serde(default)]
-    index: u64,
-    #[serde(borrow)]
-    delta: Option<Delta<'a>>,
-    /// The message of an answer that is sent whole, in place of a delta.
-    #[serde(borrow)]
-    message: Option<Delta<'a>>,
-    #[serde(borrow)]
-    finish_reason: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    refusal: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_calls: Option<Vec<Fragment<'a>>>,
-    #[serde(borrow)]
-    reasoning_details: Option<&'a RawValue>,
-    #[serde(borrow)]
-    thinking_blocks: Option<&'a RawValue>,
-    #[serde(borrow)]
-    extra_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    thought_signature: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -110,9 +75,9 @@ impl Decoder for Chat {
         // Counts that cannot be read are no reason to lose the answer.
         let counted = chunk.usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
         self.usage = counted.map(usage).or(self.usage);
-        for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.index == 0) {
+        for choice in chunk.choices.into_iter().flat_map(Choices::chosen) {
             self.has_choice = true;
-            if let Some(delta) = choice.delta.or(choice.message) {
+            if let Some(delta) = choice.delta.or_else(|| choice.message.map(|message| *message)) {
                 self.add(delta, ready).map_err(unreadable)?;
             }
             if let Some(reason) = choice.finish_reason {
@@ -172,7 +137,7 @@ impl Chat {
             Some(Stop::Length | Stop::Filtered) => spoken::read_cut(&self.text, &ask.belt),
             Some(Stop::End) | None => spoken::read(&self.text, &ask.belt),
         };
-        let Said { thought, calls } = said.filter(|_| self.calls.is_empty())?;
+        let spoken::Said { thought, calls } = said.filter(|_| self.calls.is_empty())?;
         let thought = (!thought.is_empty()).then(|| Part::Thinking { text: thought.into(), native: None });
         let mut ids = Ids::of(&ask.messages);
         let call = |call: Spoken| {
@@ -186,9 +151,9 @@ impl Chat {
 
     fn add(&mut self, delta: Delta<'_>, ready: &mut VecDeque<Piece>) -> Result<(), serde_json::Error> {
         // Some servers send the same thinking in both fields.
-        let (field, thoughts) = match words(delta.reasoning_content)? {
-            nothing if nothing.is_empty() => ("reasoning", words(delta.reasoning)?),
-            thoughts => ("reasoning_content", thoughts),
+        let (field, thoughts) = match delta.reasoning_content.unwrap_or_default() {
+            Said(nothing) if nothing.is_empty() => ("reasoning", delta.reasoning.unwrap_or_default().0),
+            Said(thoughts) => ("reasoning_content", thoughts),
         };
         if !thoughts.is_empty() {
             self.thoughts_field = Some(field);
@@ -196,11 +161,9 @@ impl Chat {
             self.size += thoughts.len();
             say(ready, Piece::Thinking(thoughts.into_owned()));
         }
-        for text in [words(delta.content)?, words(delta.refusal)?] {
-            if !text.is_empty() {
-                self.text.push_str(&text);
-                self.size += text.len();
-            }
+        for Said(text) in delta.content.into_iter().chain(delta.refusal) {
+            self.text.push_str(&text);
+            self.size += text.len();
         }
         self.show(ready);
         for fragment in delta.tool_calls.into_iter().flatten() {
@@ -237,22 +200,6 @@ impl Chat {
             (_, value) => drop(self.natives.insert(name.to_owned(), value)),
         }
         Ok(())
-    }
-}
-
-/// Returns the text, which is a string or a list of parts of which some have text.
-fn words(raw: Option<&RawValue>) -> Result<Cow<'_, str>, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Bit {
-        text: Option<String>,
-    }
-    match raw.map(RawValue::get) {
-        None => Ok(Cow::Borrowed("")),
-        Some(list) if list.starts_with('[') => {
-            let bits: Vec<Bit> = serde_json::from_str(list)?;
-            Ok(bits.into_iter().filter_map(|bit| bit.text).collect::<String>().into())
-        }
-        Some(text) => serde_json::from_str::<Words<'_>>(text).map(|Words(text)| text),
     }
 }
 

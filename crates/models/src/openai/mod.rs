@@ -9,6 +9,7 @@ mod encode;
 #[cfg(test)]
 mod fake;
 mod responses;
+mod said;
 #[cfg(test)]
 mod shapes;
 mod spoken;

@@ -150,7 +150,10 @@ impl Engine {
                 let seen_by = run.seen_by().clone();
                 let adoption = self.adoption(&run, &claimed);
                 let placed = Placed { id, kind, seat, ring, seen_by, adoption };
-                self.start(placed, move |runner| runner.resume(run, len).give_up());
+                self.start(placed, move |mut runner| async move {
+                    runner.resume(run, len);
+                    runner.give_up().await
+                });
                 Loaded::Nothing
             }
             Ok((run, len)) => Loaded::Found(Box::new(Found { run, len, claimed })),
@@ -197,8 +200,8 @@ impl Engine {
         let waits = seat.is_queued();
         let ring = self.ring(&id, kind, run.seen_by());
         let seen_by = run.seen_by().clone();
-        self.start(Placed { id: &id, kind, seat, ring, seen_by, adoption }, move |runner| async move {
-            let mut runner = runner.resume(run, len);
+        self.start(Placed { id: &id, kind, seat, ring, seen_by, adoption }, move |mut runner| async move {
+            runner.resume(run, len);
             if !waits {
                 runner.adopt().await?;
             }

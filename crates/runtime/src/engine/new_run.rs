@@ -175,7 +175,7 @@ impl Engine {
     }
 
     /// Gives a run an owner: a task that works on it and then forgets it.
-    pub(super) fn start<W>(&self, placed: Placed<'_>, work: impl FnOnce(Runner) -> W)
+    pub(super) fn start<W>(&self, placed: Placed<'_>, work: impl FnOnce(Box<Runner>) -> W)
     where
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
@@ -196,7 +196,8 @@ impl Engine {
         let draining = self.0.draining.subscribe();
         let runner = Runner::new((id.clone(), seat, tenure), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());
-        let work = work(runner);
+        // In boxes, because a task is moved several times before it begins.
+        let work = Box::pin(work(Box::new(runner)));
         let own_id = id.clone();
         let engine = Arc::downgrade(&self.0);
         let mut live = self.live();
@@ -220,8 +221,7 @@ pub(super) fn ensemble_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 
-/// Runs a runner to its end and forgets it. A runner whose log refused simply stops:
-/// the run goes on in the process that adopts it next.
+/// Runs a runner to its end. A runner whose log refused simply stops: the run goes on in the process that adopts it next.
 async fn own(
     work: impl Future<Output = Result<(), log::Error>>,
     (id, kind, epoch): (Arc<str>, Kind, u64),
@@ -231,7 +231,14 @@ async fn own(
         tracing::error!(run = %id, %error, "stopped working on a run");
     }
     let everything = View { kind: None, sight: Sight::All(Owner::local()) };
-    let Some(engine) = engine.upgrade().map(|inner| Engine(inner, everything)) else { return };
+    if let Some(engine) = engine.upgrade().map(|inner| Engine(inner, everything)) {
+        // In a box, so that it takes no room as long as the run lasts.
+        Box::pin(forget(engine, (id, kind, epoch))).await;
+    }
+}
+
+/// Does what is left to do for a run that nobody works on here any more, and forgets it.
+async fn forget(engine: Engine, (id, kind, epoch): (Arc<str>, Kind, u64)) {
     if kind == Kind::Run {
         engine.export(&id).await;
     }

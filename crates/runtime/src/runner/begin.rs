@@ -1,6 +1,7 @@
 //! The beginning of a runner's work on a run that waits for a slot, was stored before, or is given up.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::Arc;
 
 use consort_core::decide::Command;
@@ -21,7 +22,7 @@ impl Runner {
         (id, seat, tenure): (Arc<str>, Seat, Tenure),
         seams: Arc<Seams>,
         window: Window,
-        requests: mpsc::Receiver<Request>,
+        requests: mpsc::Receiver<Box<Request>>,
         draining: Draining,
     ) -> Runner {
         Runner {
@@ -50,13 +51,14 @@ impl Runner {
     }
 
     /// Takes over a run that is stored.
-    pub(crate) fn resume(mut self, run: Run, len: Seq) -> Runner {
+    pub(crate) fn resume(&mut self, run: Run, len: Seq) {
         // The machine's clock may have been set back since the last event. Then reviews, retries and
         // approvals would be due much later than they should, and events earlier than those before.
-        let clock = self.seams.clock.not_before(run.at());
-        self.seams = Arc::new(Seams { clock, ..(*self.seams).clone() });
+        if run.at() > self.seams.clock.now() {
+            let clock = self.seams.clock.not_before(run.at());
+            self.seams = Arc::new(Seams { clock, ..(*self.seams).clone() });
+        }
         (self.run, self.len) = (run, len);
-        self
     }
 
     /// Works once the run has a slot.
@@ -75,7 +77,8 @@ impl Runner {
                 request = self.requests.recv() => request,
                 () = told(&mut self.draining) => return Ok(()),
             };
-            let Some(Request { command, key, ack }) = request else { return Ok(()) };
+            let Some(request) = request else { return Ok(()) };
+            let Request { command, key, ack } = *request;
             let answer = self.decide(command)?;
             self.batch.claims.extend(key.filter(|_| answer.is_ok()));
             let stops = self.run.stopping();
@@ -92,13 +95,13 @@ impl Runner {
     }
 
     /// Ends a run over which processes died, without processing its content.
-    pub(crate) async fn give_up(mut self) -> Result<(), Error> {
+    pub(crate) async fn give_up(&mut self) -> Result<(), Error> {
         let _ended = self.decide(Command::Poison(self.tenure.adoption.clone()))?;
         self.commit().await?;
         if let Some(suspects) = &self.window.suspects {
             suspects.clear(&self.id);
         }
-        let _set_before = self.window.end.set(self.run);
+        let _set_before = self.window.end.set(mem::take(&mut self.run));
         Ok(())
     }
 }

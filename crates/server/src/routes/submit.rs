@@ -270,7 +270,7 @@ pub(super) async fn answer(
         }
     };
     Ok(match detail {
-        Some(detail) => (location, Json(detail)).into_response(),
+        Some(detail) => (location, [(header::CONTENT_TYPE, "application/json")], detail).into_response(),
         None => {
             let place = runs.queue_places(&[run]).await?.pop().flatten();
             let accepted = accepted.named(run, place);
@@ -285,17 +285,18 @@ pub(crate) async fn streamed((site, runs): (&Site, &Engine), run: &str) -> Resul
     Ok(([(header::LOCATION, format!("/api/runs/{run}"))], sse(site, frames, Filter::All)).into_response())
 }
 
-/// Returns the run's details, if it ends in time and before the server does.
+/// Returns the run's details as JSON text, if it ends in time and before the server does.
 async fn ended(
     (site, runs): (&Site, &Engine),
     (run, warnings): (&str, &[String]),
     within: Duration,
-) -> Result<Option<Value>, Problem> {
-    let look = |state: &Run| state.ended().then(|| json!(state.detail(run).warned(warnings)));
-    tokio::select! {
-        found = tokio::time::timeout(within, runs.at_its_end(run, look)) => Ok(found.ok().transpose()?.flatten()),
-        () = site.closed() => Ok(None),
-    }
+) -> Result<Option<String>, Problem> {
+    let look = |state: &Run| state.ended().then(|| serde_json::to_string(&state.detail(run).warned(warnings)));
+    let found = tokio::select! {
+        found = tokio::time::timeout(within, runs.at_its_end(run, look)) => found.ok().transpose()?.flatten(),
+        () = site.closed() => None,
+    };
+    found.transpose().map_err(|error| Problem::new(Code::InternalError, error.to_string()))
 }
 
 /// Returns the plan that would be executed.

@@ -188,7 +188,7 @@ impl Run {
         self.spending.in_doubt += usize::from(matches!(outcome, Outcome::Unknown { .. }));
         self.leave(call);
         let child = self.close(call);
-        let outcome = match (outcome, &child) {
+        let outcome = match (outcome, child.as_deref()) {
             (Outcome::Subtask, Some(Conversation { phase: Phase::Answered(text), .. })) => {
                 Outcome::answer(text.shared())
             }
@@ -285,7 +285,7 @@ impl Run {
     }
 
     /// Collects the memory entries and the result of an ended subtask for its parent.
-    fn bring(&mut self, call: &Id, child: Option<Conversation>, outcome: &Outcome) {
+    fn bring(&mut self, call: &Id, child: Option<Box<Conversation>>, outcome: &Outcome) {
         let (Some(child), Some((parent, index))) = (child, call.parent()) else { return };
         let (Outcome::Answer { text, .. } | Outcome::Failed { text }) = outcome else { return };
         let result = memory::result(&child.title, text.clone(), self.chat.name(call), self.at);
