@@ -179,7 +179,7 @@ impl Reader {
 
     /// Checks that a model is told about an unknown outcome of its call before it continues.
     fn hears(&mut self, turn: &Id) {
-        let messages = self.run.conversations()[turn].messages();
+        let messages = self.run.conversations().get(turn).unwrap().messages();
         let says = |call: &Id| {
             messages.iter().any(|message| {
                 matches!(message, Message::Tool { call: about, text, is_error: true, .. }
@@ -198,7 +198,7 @@ impl Reader {
 
     fn replied(&mut self, turn: &Id, reply: &Reply, completeness: Completeness) {
         assert!(self.open.remove(turn), "{turn} answered without being asked");
-        let state = &self.run.conversations()[turn];
+        let state = self.run.conversations().get(turn).unwrap();
         let is_last = matches!(state.messages().last(), Some(Message::Assistant(last)) if **last == *reply);
         assert!(is_last || !completeness.is_whole(), "the reply comes last");
         // No call of a reply that was cut is made.

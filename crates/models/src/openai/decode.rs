@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::calls::Calls;
+use super::repeat::Repeated;
 use super::said::{Choices, Delta, Said};
 use super::spoken::{self, Spoken};
 use crate::answer::{Decoder, Progress, Whole, fits, malformed, say, unreadable};
@@ -27,6 +28,16 @@ struct Chunk<'a> {
     /// The error of servers that send it without an `error` object.
     #[serde(borrow)]
     message: Option<&'a RawValue>,
+}
+
+impl<'a> Chunk<'a> {
+    /// Returns the words of an event that says nothing else.
+    fn only_words(&self) -> Option<&'a str> {
+        match self {
+            Chunk { choices: Some(choices), usage: None, error: None, message: None } => choices.only_words(),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -63,11 +74,17 @@ pub(super) struct Chat {
     stop: Option<Stop>,
     has_choice: bool,
     size: usize,
+    repeated: Repeated,
 }
 
 impl Decoder for Chat {
     fn read(&mut self, event: &str, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
+        if let Some(words) = self.repeated.words_of(event) {
+            self.say(words, ready);
+            return fits(self.size);
+        }
         let chunk: Chunk<'_> = serde_json::from_str(event).map_err(unreadable)?;
+        let only_words = chunk.only_words();
         let bare = chunk.message.filter(|_| chunk.choices.is_none()).map(|_| event);
         if let Some(error) = chunk.error.map(RawValue::get).or(bare) {
             return Err(complaint::of_event(&serde_json::from_str(error).map_err(unreadable)?));
@@ -83,6 +100,9 @@ impl Decoder for Chat {
             if let Some(reason) = choice.finish_reason {
                 self.stop = Some(stop(&reason)?);
             }
+        }
+        if let Some(words) = only_words {
+            self.repeated.note(event, words);
         }
         fits(self.size)
     }
@@ -161,11 +181,8 @@ impl Chat {
             self.size += thoughts.len();
             say(ready, Piece::Thinking(thoughts.into_owned()));
         }
-        for Said(text) in delta.content.into_iter().chain(delta.refusal) {
-            self.text.push_str(&text);
-            self.size += text.len();
-        }
-        self.show(ready);
+        let said = [delta.content, delta.refusal].map(Option::unwrap_or_default);
+        said.iter().for_each(|Said(text)| self.say(text, ready));
         for fragment in delta.tool_calls.into_iter().flatten() {
             self.size += self.calls.add(fragment)?;
         }
@@ -173,6 +190,12 @@ impl Chat {
         self.keep("thinking_blocks", delta.thinking_blocks)?;
         self.keep("extra_content", delta.extra_content)?;
         self.keep("thought_signature", delta.thought_signature)
+    }
+
+    fn say(&mut self, text: &str, ready: &mut VecDeque<Piece>) {
+        self.text.push_str(text);
+        self.size += text.len();
+        self.show(ready);
     }
 
     /// Shows the text that has arrived, except an end that may become a call in words.
@@ -253,5 +276,38 @@ fn stop(reason: &str) -> Result<Stop, Failure> {
             Err(http::failure(FailureKind::Overloaded, format!("the server gave up: {reason}")))
         }
         _ => Ok(Stop::End),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVENT: &str = r#"{"id":"a","choices":[{"index":0,"delta":{"content":"It"},"finish_reason":null}]}"#;
+
+    /// Reads the event after another, which is remembered or not.
+    fn read_after(event: &str, repeated: Option<Repeated>) -> (bool, String, Option<Stop>, String) {
+        let mut chat = Chat::default();
+        let mut ready = VecDeque::new();
+        chat.read(EVENT, &mut ready).unwrap();
+        chat.repeated = repeated.unwrap_or(std::mem::take(&mut chat.repeated));
+        let is_read = chat.read(event, &mut ready).is_ok();
+        let said = if is_read { format!("{ready:?} {:?} {:?}", chat.usage, chat.calls) } else { String::new() };
+        (is_read, if is_read { chat.text } else { String::new() }, chat.stop, said)
+    }
+
+    #[test]
+    fn made_up_events_are_read_alike_whatever_came_before() {
+        let examples = [EVENT, &EVENT.replace("It", "größer"), &EVENT.replace("null", "\"stop\"")];
+        consort_fuzz::text(&examples, |event| {
+            assert_eq!(read_after(event, None), read_after(event, Some(Repeated::default())), "{event}");
+        });
+    }
+
+    #[test]
+    fn an_event_of_words_is_remembered() {
+        let mut chat = Chat::default();
+        chat.read(EVENT, &mut VecDeque::new()).unwrap();
+        assert_eq!(chat.repeated.words_of(&EVENT.replace("It", " will")), Some(" will"));
     }
 }

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 #[cfg(test)]
 mod fake;
+mod repeat;
 mod responses;
 mod said;
 #[cfg(test)]

@@ -45,6 +45,26 @@ pub(super) struct Delta<'a> {
     pub(super) thought_signature: Option<&'a RawValue>,
 }
 
+impl<'a> Delta<'a> {
+    /// Returns the words, if there is nothing else and they have no escapes.
+    fn only_words(&self) -> Option<&'a str> {
+        match self {
+            Delta {
+                content: Some(Said(Cow::Borrowed(words))),
+                refusal: None,
+                reasoning_content: None,
+                reasoning: None,
+                tool_calls: None,
+                reasoning_details: None,
+                thinking_blocks: None,
+                extra_content: None,
+                thought_signature: None,
+            } => Some(words),
+            _ => None,
+        }
+    }
+}
+
 /// The choices of an event. Only one was asked for, so only the first is kept, by its index.
 pub(super) struct Choices<'a> {
     first: Option<Choice<'a>>,
@@ -53,6 +73,14 @@ pub(super) struct Choices<'a> {
 }
 
 impl<'a> Choices<'a> {
+    /// Returns the words of a choice that says nothing else, as they stand in the event.
+    pub(super) fn only_words(&self) -> Option<&'a str> {
+        let Choice { index: _, delta: Some(delta), message: None, finish_reason: None } = self.first.as_ref()? else {
+            return None;
+        };
+        if self.more.is_empty() { delta.only_words() } else { None }
+    }
+
     /// Returns the parts of the choice.
     pub(super) fn chosen(self) -> impl Iterator<Item = Choice<'a>> {
         self.first.into_iter().chain(self.more)
