@@ -3,14 +3,14 @@
 
 use std::error::Error;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use consort_core::message::{Failure, FailureKind};
 use consort_http::right;
 use futures::future::poll_immediate;
 use reqwest::{Client, Request, Response};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The maximum size of a whole response body in bytes: an
 /// event of a few hundred bytes may hold a single word.
@@ -34,19 +34,26 @@ pub(super) struct Patience {
 pub(super) struct Body {
     response: Response,
     idle: Duration,
+    limit: Limit,
+    received: usize,
+}
+
+/// The time until which something has to arrive, and the timer for it.
+struct Limit {
     deadline: Instant,
     whole: Option<Instant>,
-    received: usize,
+    /// Set once for most calls: when it fires, the deadline is most likely a later one by then. To set it anew for each
+    /// word would cost as much as the word.
+    timer: Pin<Box<Sleep>>,
 }
 
 impl Body {
     /// Sends the request and waits for the head of the answer.
     pub(super) async fn open(client: &Client, request: Request, patience: Patience) -> Result<Body, Failure> {
         let request = right::guard(request).await;
-        let deadline = after(patience.idle);
-        let whole = patience.whole.map(after);
-        let response = in_time(client.execute(request), deadline, whole).await?;
-        Ok(Body { response, idle: patience.idle, deadline, whole, received: 0 })
+        let mut limit = Limit::new(patience);
+        let response = limit.in_time(client.execute(request)).await?;
+        Ok(Body { response, idle: patience.idle, limit, received: 0 })
     }
 
     /// Returns the response's status and headers.
@@ -57,8 +64,8 @@ impl Body {
     /// Appends the next bytes and returns their number; 0 at the end.
     pub(super) async fn read(&mut self, inbox: &mut Vec<u8>) -> Result<usize, Failure> {
         loop {
-            let Some(chunk) = in_time(self.response.chunk(), self.deadline, self.whole).await? else { return Ok(0) };
-            self.deadline = after(self.idle);
+            let Some(chunk) = self.limit.in_time(self.response.chunk()).await? else { return Ok(0) };
+            self.limit.deadline = after(self.idle);
             self.received += chunk.len();
             if self.received > BODY_MAX {
                 return Err(failure(FailureKind::Malformed, format!("the answer is longer than {BODY_MAX} bytes")));
@@ -79,7 +86,8 @@ impl Body {
 
     /// Waits briefly for the end after everything of interest has arrived.
     pub(super) async fn end(mut self) {
-        (self.deadline, self.idle) = (after(END_GRACE), Duration::ZERO);
+        self.idle = Duration::ZERO;
+        self.limit.set(after(END_GRACE));
         let mut ignored = Vec::new();
         while matches!(self.read(&mut ignored).await, Ok(length) if length > 0) {}
     }
@@ -89,19 +97,46 @@ fn after(wait: Duration) -> Instant {
     Instant::now() + wait.min(WAIT_MAX)
 }
 
-async fn in_time<T>(
-    work: impl Future<Output = reqwest::Result<T>>,
-    deadline: Instant,
-    whole: Option<Instant>,
-) -> Result<T, Failure> {
-    let mut work = pin!(work);
-    // Most of a fast answer is there when it is asked for: only what is waited for needs a timer.
-    if let Some(done) = poll_immediate(work.as_mut()).await {
-        return done.map_err(broken);
+impl Limit {
+    fn new(patience: Patience) -> Limit {
+        let deadline = after(patience.idle);
+        let whole = patience.whole.map(after);
+        Limit { deadline, whole, timer: Box::pin(sleep_until(deadline)) }
     }
-    match timeout_at(whole.map_or(deadline, |whole| whole.min(deadline)), work).await {
-        Ok(done) => done.map_err(broken),
-        Err(_) => Err(failure(FailureKind::Timeout, "the server kept us waiting too long".to_owned())),
+
+    /// Sets a deadline that may be earlier than the one before.
+    fn set(&mut self, deadline: Instant) {
+        self.deadline = deadline;
+        self.timer.as_mut().reset(deadline);
+    }
+
+    /// Returns the end of the wait.
+    fn end(&self) -> Instant {
+        self.whole.map_or(self.deadline, |whole| whole.min(self.deadline))
+    }
+
+    async fn in_time<T>(&mut self, work: impl Future<Output = reqwest::Result<T>>) -> Result<T, Failure> {
+        let mut work = pin!(work);
+        // Most of a fast answer is there when it is asked for: only what is waited for needs a timer.
+        if let Some(done) = poll_immediate(work.as_mut()).await {
+            return done.map_err(broken);
+        }
+        loop {
+            // A limit of the whole call may be earlier than what the timer was set to.
+            let end = self.end();
+            if self.timer.deadline() > end || self.timer.is_elapsed() {
+                self.timer.as_mut().reset(end);
+            }
+            tokio::select! {
+                biased;
+                done = &mut work => return done.map_err(broken),
+                () = self.timer.as_mut() => {
+                    if Instant::now() >= end {
+                        return Err(failure(FailureKind::Timeout, "the server kept us waiting too long".to_owned()));
+                    }
+                }
+            }
+        }
     }
 }
 
