@@ -22,7 +22,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, accept_async, connect_a
 
 use crate::crowd::Crowd;
 use crate::effort::{Effort, median};
-use crate::kitchen;
+use crate::peer;
 use crate::table::Table;
 
 const RATIO_MAX: f64 = 2.0;
@@ -83,9 +83,9 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
 
 impl Remote {
     async fn start(log: Arc<SqliteLog>) -> anyhow::Result<Remote> {
-        let (address, serving) = kitchen::serve(log.clone()).await?;
-        let (network, dialling) = kitchen::dial(&address).await?;
-        let tool = NetworkTool::discover(kitchen::TOOL, &network)?;
+        let (address, serving) = peer::serve(log.clone()).await?;
+        let (network, dialling) = peer::dial(&address).await?;
+        let tool = NetworkTool::discover(peer::TOOL, &network)?;
         Ok(Remote { tool, log, calls: AtomicU64::new(0), _links: (network, dialling, serving) })
     }
 
@@ -186,7 +186,7 @@ async fn answer_bare(stream: TcpStream, stored: &Stored, log: &SqliteLog) -> any
 
 async fn bare_timed(socket: &Arc<Mutex<Socket>>, jobs: usize) -> anyhow::Result<Took> {
     let socket = socket.clone();
-    let request = json!({ "type": "tool_request", "requestId": "run/1", "from": "room", "tool": kitchen::TOOL,
+    let request = json!({ "type": "tool_request", "requestId": "run/1", "from": "room", "tool": peer::TOOL,
         "input": { "input": "salt" }, "deadline": "PT35S", "ancestors": ["room"], "hops": 7 });
     let request: Arc<str> = request.to_string().into();
     let job = move || {

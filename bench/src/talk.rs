@@ -51,7 +51,7 @@ enum Calls {
 
 /// Conversations with one model, stored on disk.
 #[derive(Clone)]
-struct Parlour {
+struct ChatStage {
     chats: Chats,
     _folder: Arc<TempDir>,
 }
@@ -70,8 +70,8 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
     let server = Server::start(0)?;
     let client = client()?;
     let crowd = Crowd { jobs: effort.runs / 4, at_once: AT_ONCE };
-    let plain = Parlour::new(openai(&server.url, &client)?, Calls::Nothing)?;
-    let calling = Parlour::new(openai(&server.url, &client)?, Calls::Tools)?;
+    let plain = ChatStage::new(openai(&server.url, &client)?, Calls::Nothing)?;
+    let calling = ChatStage::new(openai(&server.url, &client)?, Calls::Tools)?;
     let url: Arc<str> = format!("{}/chat/completions", server.url).into();
     let bare = |said: &'static str| {
         let client = client.clone();
@@ -116,14 +116,14 @@ fn report(rounds: &[Round], table: &mut Table) {
 
 /// Measures answers in a long and in a short thread, in turn.
 async fn length(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
-    let parlour = Parlour::new(InstantModel, Calls::Nothing)?;
-    let few = parlour.thread(FEW).await?;
-    let many = parlour.thread(MANY).await?;
+    let stage = ChatStage::new(InstantModel, Calls::Nothing)?;
+    let few = stage.thread(FEW).await?;
+    let many = stage.thread(MANY).await?;
     let mut short = Vec::new();
     let mut long = Vec::new();
     for _ in 0..=effort.rounds {
-        short.push(parlour.answers(&few).await?);
-        long.push(parlour.answers(&many).await?);
+        short.push(stage.answers(&few).await?);
+        long.push(stage.answers(&many).await?);
     }
     let pairs = short.iter().zip(&long).skip(1);
     let ratio = median(pairs.map(|(short, long)| long / short));
@@ -133,8 +133,8 @@ async fn length(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-impl Parlour {
-    fn new(model: impl Model, calls: Calls) -> anyhow::Result<Parlour> {
+impl ChatStage {
+    fn new(model: impl Model, calls: Calls) -> anyhow::Result<ChatStage> {
         let folder = tempfile::tempdir()?;
         let log = Arc::new(SqliteLog::open(&folder.path().join("log.db"))?);
         let info = ModelInfo { tools: calls == Calls::Tools, ..ModelInfo::new("model", "openai") };
@@ -144,17 +144,17 @@ impl Parlour {
         let limits = Budget { iterations_per_level: 20, history_tokens: 128_000, ..Budget::default() };
         let rules = Rules { limits, mode: Mode::Auto, approval_timeout_ms: 1000, ..Rules::default() };
         let settings = Settings { detach_grace: Duration::ZERO, ..Settings::new(&engine, rules) };
-        Ok(Parlour { chats: Chats::new(engine, settings), _folder: Arc::new(folder) })
+        Ok(ChatStage { chats: Chats::new(engine, settings), _folder: Arc::new(folder) })
     }
 
     /// Returns the CPU per turn, each the first of its thread.
     async fn turns(&self, said: &'static str, crowd: Crowd) -> anyhow::Result<f64> {
-        let parlour = self.clone();
+        let stage = self.clone();
         let job = move || {
-            let parlour = parlour.clone();
+            let stage = stage.clone();
             async move {
-                let thread = parlour.chats.create(OWNER, None).await?;
-                parlour.turn(&thread.id, said).await
+                let thread = stage.chats.create(OWNER, None).await?;
+                stage.turn(&thread.id, said).await
             }
         };
         crowd.cpu_us(job).await

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
 use super::{PACE, TOKENS};
-use crate::kitchen;
+use crate::peer;
 use crate::recorded::openai;
 use crate::stage::{Stage, one_task, three_tasks};
 
@@ -50,7 +50,7 @@ async fn serve(ensemble: Ensemble, model: impl Model) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     let parts = ((*stage.ensemble).clone(), (*stage.catalog).clone());
-    let server = kitchen::server(stage.engine.clone(), parts, kitchen::network("bench", Vec::new()));
+    let server = peer::server(stage.engine.clone(), parts, peer::network("bench", Vec::new()));
     Ok(server.serve(listener, std::future::pending()).await?)
 }
 

@@ -231,7 +231,7 @@ impl Pass {
 
 /// A client that opens a socket. Its key may also come in its first frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Knock {
+pub enum SocketClient {
     /// The client sent a valid key, or no key is needed.
     Known(Pass),
     /// The client has not sent a key yet.
@@ -314,11 +314,11 @@ impl Access {
 
     /// Returns the identity of a client that opens a socket. Browsers cannot send a header
     /// there, so the key may also be one of the subprotocols they offer.
-    pub fn knock(&self, headers: &HeaderMap) -> Result<Knock, Problem> {
+    pub fn socket_client(&self, headers: &HeaderMap) -> Result<SocketClient, Problem> {
         let offered = protocol_key(headers);
         match bearer(headers).or(offered.as_deref()) {
-            None if !self.lets_in_everybody() => Ok(Knock::Unknown),
-            key => self.pass(key).map(Knock::Known),
+            None if !self.lets_in_everybody() => Ok(SocketClient::Unknown),
+            key => self.pass(key).map(SocketClient::Known),
         }
     }
 

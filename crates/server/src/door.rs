@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 
 use crate::Site;
-use crate::access::{Caller, Foreign, Knock, Pass};
+use crate::access::{Caller, Foreign, Pass, SocketClient};
 use crate::endpoint::{self, Needs};
 use crate::{mcp, routes, ws};
 use consort_inbound::head;
@@ -95,13 +95,13 @@ async fn admitted(site: &Site, mut request: Request, source: &Source, next: Next
     let prepared = site.terms.access.borrow().prepare_for(request.headers());
     prepared.await;
     if request.uri().path() == ws::PATH {
-        let knock = site.terms.access.borrow().knock(request.headers());
-        return match knock {
-            Ok(knock) => {
-                if matches!(knock, Knock::Known(_)) {
+        let client = site.terms.access.borrow().socket_client(request.headers());
+        return match client {
+            Ok(client) => {
+                if matches!(client, SocketClient::Known(_)) {
                     source.authorise();
                 }
-                next.run(knocking(site, request, (knock, source.clone()))).await
+                next.run(identified(site, request, (client, source.clone()))).await
             }
             Err(problem) => refused_key(site, &request, problem),
         };
@@ -130,14 +130,14 @@ async fn admitted(site: &Site, mut request: Request, source: &Source, next: Next
 }
 
 /// Attaches the identity, as far as it is known, to a request that opens a socket.
-fn knocking(site: &Site, mut request: Request, (knock, source): (Knock, Source)) -> Request {
-    let caller = match &knock {
-        Knock::Known(pass) => pass.caller.clone(),
-        Knock::Unknown => Caller("unknown".to_owned()),
+fn identified(site: &Site, mut request: Request, (client, source): (SocketClient, Source)) -> Request {
+    let caller = match &client {
+        SocketClient::Known(pass) => pass.caller.clone(),
+        SocketClient::Unknown => Caller("unknown".to_owned()),
     };
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(site.engine().clone());
-    request.extensions_mut().insert((knock, source));
+    request.extensions_mut().insert((client, source));
     request
 }
 

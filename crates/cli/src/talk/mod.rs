@@ -31,7 +31,7 @@ use self::history::History;
 use self::keyboard::Keyboard;
 use self::place::{Begun, ChatHost, Saying};
 use self::screen::Screen;
-use self::slash::{Command, Memory, Wish};
+use self::slash::{Command, Entry, Memory};
 use self::story::End;
 use self::tally::Tally;
 use self::turn::{STOPPING, Stop, Turned, key};
@@ -158,17 +158,17 @@ impl<'a> Talk<'a> {
                 Line::Left(exit) => return Ok(exit),
             };
             let told = match slash::read(&line) {
-                Wish::Exit => return Ok(Exit::Done),
-                wish @ (Wish::Say(_) | Wish::Continue) => match self.wished(&wish).await {
+                Entry::Exit => return Ok(Exit::Done),
+                entry @ (Entry::Say(_) | Entry::Continue) => match self.entered(&entry).await {
                     Ok(Turned::Left) => return Ok(Exit::Interrupted),
                     Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
                     // An empty line separates turns.
                     Ok(Turned::Ended(_) | Turned::StoppedHere) => Ok("\n".to_owned()),
                     Err(error) => Err(error),
                 },
-                Wish::Do(command) => self.obey(command).await,
-                Wish::Wrong(reason) => Ok(reason),
-                Wish::Nothing => Ok(String::new()),
+                Entry::Do(command) => self.obey(command).await,
+                Entry::Wrong(reason) => Ok(reason),
+                Entry::Nothing => Ok(String::new()),
             };
             match told {
                 Ok(words) if words.is_empty() => {}
@@ -231,12 +231,12 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    async fn wished(&mut self, wish: &Wish) -> anyhow::Result<Turned> {
-        let saying = match wish {
-            Wish::Say(content) => {
+    async fn entered(&mut self, entry: &Entry) -> anyhow::Result<Turned> {
+        let saying = match entry {
+            Entry::Say(content) => {
                 Saying::Words(self.message(content), files::named(content).map_err(anyhow::Error::msg)?)
             }
-            Wish::Continue | Wish::Do(_) | Wish::Exit | Wish::Nothing | Wish::Wrong(_) => Saying::Rest,
+            Entry::Continue | Entry::Do(_) | Entry::Exit | Entry::Nothing | Entry::Wrong(_) => Saying::Rest,
         };
         self.say(saying).await
     }

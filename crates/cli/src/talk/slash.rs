@@ -23,7 +23,7 @@ one that contains what was typed.";
 
 /// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Entry {
     /// The line is empty.
     Nothing,
     /// Send this message.
@@ -92,40 +92,40 @@ impl Memory {
 }
 
 /// Parses a line.
-pub(super) fn read(line: &str) -> Wish {
+pub(super) fn read(line: &str) -> Entry {
     let line = line.trim();
     let Some(command) = line.strip_prefix('/') else {
-        return if line.is_empty() { Wish::Nothing } else { Wish::Say(line.to_owned()) };
+        return if line.is_empty() { Entry::Nothing } else { Entry::Say(line.to_owned()) };
     };
     let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     let rest = Some(rest.trim()).filter(|rest| !rest.is_empty());
     match (name, rest) {
-        ("continue", None) => Wish::Continue,
-        ("help", None) => Wish::Do(Command::Help),
-        ("new" | "clear", None) => Wish::Do(Command::New),
-        ("threads", None) => Wish::Do(Command::Threads),
-        ("threads", Some(id)) => Wish::Do(Command::Thread(id.to_owned())),
-        ("model", None) => Wish::Do(Command::Models),
-        ("model", Some(name)) => Wish::Do(Command::Model(name.to_owned())),
-        ("tools", None) => Wish::Do(Command::Tools),
-        ("grants", None) => Wish::Do(Command::Grants),
-        ("revoke", Some(id)) => Wish::Do(Command::Revoke(id.to_owned())),
-        ("revoke", None) => Wish::Wrong("/revoke needs the ID of a grant; /grants lists them".to_owned()),
-        ("mode", None) => Wish::Do(Command::ShowMode),
+        ("continue", None) => Entry::Continue,
+        ("help", None) => Entry::Do(Command::Help),
+        ("new" | "clear", None) => Entry::Do(Command::New),
+        ("threads", None) => Entry::Do(Command::Threads),
+        ("threads", Some(id)) => Entry::Do(Command::Thread(id.to_owned())),
+        ("model", None) => Entry::Do(Command::Models),
+        ("model", Some(name)) => Entry::Do(Command::Model(name.to_owned())),
+        ("tools", None) => Entry::Do(Command::Tools),
+        ("grants", None) => Entry::Do(Command::Grants),
+        ("revoke", Some(id)) => Entry::Do(Command::Revoke(id.to_owned())),
+        ("revoke", None) => Entry::Wrong("/revoke needs the ID of a grant; /grants lists them".to_owned()),
+        ("mode", None) => Entry::Do(Command::ShowMode),
         ("mode", Some(word)) => match Mode::parse(word) {
-            Some(mode) => Wish::Do(Command::Mode(mode)),
-            None => Wish::Wrong(format!("there is no mode `{word}`: plan, default or auto")),
+            Some(mode) => Entry::Do(Command::Mode(mode)),
+            None => Entry::Wrong(format!("there is no mode `{word}`: plan, default or auto")),
         },
-        ("memory", None) => Wish::Do(Command::ShowMemory),
-        ("memory", Some("on")) => Wish::Do(Command::Memory(Memory::On)),
-        ("memory", Some("off")) => Wish::Do(Command::Memory(Memory::Off)),
-        ("memory", Some(word)) => Wish::Wrong(format!("/memory is on or off, not `{word}`")),
-        ("cost", None) => Wish::Do(Command::Cost),
-        ("exit" | "quit", None) => Wish::Exit,
+        ("memory", None) => Entry::Do(Command::ShowMemory),
+        ("memory", Some("on")) => Entry::Do(Command::Memory(Memory::On)),
+        ("memory", Some("off")) => Entry::Do(Command::Memory(Memory::Off)),
+        ("memory", Some(word)) => Entry::Wrong(format!("/memory is on or off, not `{word}`")),
+        ("cost", None) => Entry::Do(Command::Cost),
+        ("exit" | "quit", None) => Entry::Exit,
         ("continue" | "help" | "new" | "clear" | "tools" | "grants" | "cost" | "exit" | "quit", Some(_)) => {
-            Wish::Wrong(format!("/{name} takes no argument"))
+            Entry::Wrong(format!("/{name} takes no argument"))
         }
-        (name, _) => Wish::Wrong(format!("there is no command /{name}; /help lists them")),
+        (name, _) => Entry::Wrong(format!("there is no command /{name}; /help lists them")),
     }
 }
 
@@ -135,27 +135,27 @@ mod tests {
 
     #[test]
     fn every_command_is_read_and_what_is_none_is_told() {
-        let wrong = |reason: &str| Wish::Wrong(reason.to_owned());
+        let wrong = |reason: &str| Entry::Wrong(reason.to_owned());
         let cases = [
-            (" ", Wish::Nothing),
-            (" hello /new ", Wish::Say("hello /new".to_owned())),
-            ("/continue", Wish::Continue),
+            (" ", Entry::Nothing),
+            (" hello /new ", Entry::Say("hello /new".to_owned())),
+            ("/continue", Entry::Continue),
             ("/continue please", wrong("/continue takes no argument")),
-            ("/clear", Wish::Do(Command::New)),
-            ("/model fast", Wish::Do(Command::Model("fast".to_owned()))),
-            ("/mode  auto", Wish::Do(Command::Mode(Mode::Auto))),
+            ("/clear", Entry::Do(Command::New)),
+            ("/model fast", Entry::Do(Command::Model("fast".to_owned()))),
+            ("/mode  auto", Entry::Do(Command::Mode(Mode::Auto))),
             ("/mode yolo", wrong("there is no mode `yolo`: plan, default or auto")),
-            ("/memory on", Wish::Do(Command::Memory(Memory::On))),
+            ("/memory on", Entry::Do(Command::Memory(Memory::On))),
             ("/memory maybe", wrong("/memory is on or off, not `maybe`")),
-            ("/threads thread-1", Wish::Do(Command::Thread("thread-1".to_owned()))),
-            ("/grants", Wish::Do(Command::Grants)),
-            ("/revoke grant-7", Wish::Do(Command::Revoke("grant-7".to_owned()))),
+            ("/threads thread-1", Entry::Do(Command::Thread("thread-1".to_owned()))),
+            ("/grants", Entry::Do(Command::Grants)),
+            ("/revoke grant-7", Entry::Do(Command::Revoke("grant-7".to_owned()))),
             ("/revoke", wrong("/revoke needs the ID of a grant; /grants lists them")),
             ("/exit now", wrong("/exit takes no argument")),
             ("/fly", wrong("there is no command /fly; /help lists them")),
         ];
-        for (line, wish) in cases {
-            assert_eq!(read(line), wish, "{line}");
+        for (line, entry) in cases {
+            assert_eq!(read(line), entry, "{line}");
         }
     }
 }

@@ -11,7 +11,7 @@ use super::Talk;
 use super::editor::{Editor, Typed};
 use super::keyboard::{Key, Keyboard};
 use super::place::Begun;
-use super::slash::{self, Command, Wish};
+use super::slash::{self, Command, Entry};
 use super::story::{Approval, End, Story};
 use crate::client::events::Heard;
 use crate::show::safe::{exact, exact_json};
@@ -208,7 +208,7 @@ impl Talk<'_> {
     async fn answered(&mut self, line: &str, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
         let Some(question) = watching.question.clone() else { return Ok(()) };
         let done = match (slash::read(line), answer(line)) {
-            (Wish::Do(Command::Mode(mode)), _) => {
+            (Entry::Do(Command::Mode(mode)), _) => {
                 self.mode = Some(mode);
                 self.place.set_mode(thread, mode).await.map(|()| None)
             }

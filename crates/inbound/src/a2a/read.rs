@@ -54,7 +54,7 @@ pub struct File {
 
 /// The part of a request that says how it is answered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wish {
+pub struct SendOptions {
     /// Messages of the history at most.
     pub history: Option<usize>,
     /// Whether the task is returned as soon as it is accepted.
@@ -254,14 +254,14 @@ fn check_kind(kind: &str, place: &str) -> Result<(), A2aError> {
     is_text.then_some(()).ok_or_else(|| A2aError::new(Fault::ContentTypeNotSupported, message()))
 }
 
-impl Wish {
+impl SendOptions {
     /// Reads how a message is to be answered.
-    pub fn read(params: &Fields) -> Result<Wish, A2aError> {
-        let Some(sent) = object(params, "configuration")? else { return Ok(Wish::default()) };
+    pub fn read(params: &Fields) -> Result<SendOptions, A2aError> {
+        let Some(sent) = object(params, "configuration")? else { return Ok(SendOptions::default()) };
         let push = object(sent, "taskPushNotificationConfig")?;
         let within = |error: A2aError| error.within("configuration");
         let address = push.map(Address::read).transpose();
-        Ok(Wish {
+        Ok(SendOptions {
             history: history(sent).map_err(within)?,
             at_once: flag(sent, "returnImmediately").map_err(within)?,
             push: address.map_err(|error| within(error.within("taskPushNotificationConfig")))?,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::Agent;
 use super::error::{A2aError, Fault};
-use super::read::{Fields, Message, Wish};
+use super::read::{Fields, Message, SendOptions};
 use super::tasks::{Found, Stage, is_turn};
 use crate::access::Scope;
 use crate::body::Sent;
@@ -36,14 +36,14 @@ pub(super) enum Outcome {
 
 impl Agent {
     /// Does what a message asks for, or begins it. The same message is executed once.
-    pub(super) async fn take(&self, params: &Fields) -> Result<(Outcome, Wish), A2aError> {
+    pub(super) async fn take(&self, params: &Fields) -> Result<(Outcome, SendOptions), A2aError> {
         if self.edge.headers.contains_key("idempotency-key") {
             let message = "Idempotency-Key is not for messages, which are known by their `messageId`: leave it out";
             return Err(A2aError::new(Fault::InvalidParams, message));
         }
         let message = Message::read(params)?;
-        let wish = Wish::read(params)?;
-        if let Some(push) = &wish.push {
+        let options = SendOptions::read(params)?;
+        if let Some(push) = &options.push {
             self.check(push).map_err(|error| error.within("configuration.taskPushNotificationConfig"))?;
         }
         let once = Once::of_message(&self.edge.caller, &message.id, &message.print);
@@ -52,15 +52,15 @@ impl Agent {
             Some(task) => self.answered(task.clone(), message, once).await?,
             None => match self.begun(message, once).await? {
                 Ok(id) => id,
-                Err(result) => return Ok((Outcome::Message(result), wish)),
+                Err(result) => return Ok((Outcome::Message(result), options)),
             },
         };
         let found = self.find(&id).await?;
-        if let Some(push) = wish.push.clone() {
+        if let Some(push) = options.push.clone() {
             // It is told of everything, also of what has happened since the task began.
             self.add_push(&found, push, 0).await?;
         }
-        Ok((Outcome::Task { found, is_new }, wish))
+        Ok((Outcome::Task { found, is_new }, options))
     }
 
     /// Begins a turn or a run; the error is the result of a tool.

@@ -33,7 +33,7 @@ use futures::stream::SplitStream;
 use serde_json::Value;
 
 use crate::Site;
-use crate::access::{Knock, Pass, Scope};
+use crate::access::{Pass, Scope, SocketClient};
 use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::ws::answer::{Answer, Failure};
 use crate::ws::frames::Said;
@@ -114,24 +114,24 @@ pub(crate) fn endpoints() -> Vec<Endpoint> {
 
 async fn upgrade(
     State(site): State<Arc<Site>>,
-    Extension((knock, source)): Extension<(Knock, Source)>,
+    Extension((client, source)): Extension<(SocketClient, Source)>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|rejection| Problem::no_socket(PATH, &rejection))?;
     let most = site.server.sockets.max_frame_bytes.saturating_mul(OVERSIZE);
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
     let upgrade = upgrade.read_buffer_size(READ_BUFFER).write_buffer_size(WRITE_BUFFER);
-    Ok(upgrade.on_upgrade(|socket| serve(site, knock, source, socket)))
+    Ok(upgrade.on_upgrade(|socket| serve(site, client, source, socket)))
 }
 
 /// Serves one client, from the first frame to the last.
-async fn serve(site: Arc<Site>, knock: Knock, source: Source, socket: WebSocket) {
+async fn serve(site: Arc<Site>, client: SocketClient, source: Source, socket: WebSocket) {
     let _talking = site.talking.subscribe();
     let (sink, mut stream) = socket.split();
     let (outbox, writer) = outbox::open(sink, site.engine().meters().clone());
-    let pass = match knock {
-        Knock::Known(pass) => Ok(pass),
-        Knock::Unknown => Box::pin(authenticated(&site, &source, &mut stream)).await,
+    let pass = match client {
+        SocketClient::Known(pass) => Ok(pass),
+        SocketClient::Unknown => Box::pin(authenticated(&site, &source, &mut stream)).await,
     };
     let hearing = match pass {
         Ok(pass) => talk(site, (pass, source), &mut stream, &outbox).await,
