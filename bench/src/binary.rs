@@ -26,6 +26,8 @@ use crate::table::Table;
 const AT_ONCE: usize = 16;
 const RATIO_MAX: f64 = 8.0;
 const ALONE_RATIO_MAX: f64 = 1.3;
+/// The metric that counts the commits of runs.
+pub(crate) const COMMITS: &str = "consort_commit_seconds_count";
 const IDLE_MEGABYTES_MAX: f64 = 20.0;
 const IDLE_PERCENT_MAX: f64 = 0.1;
 /// The time for which an idle server is watched.
@@ -146,6 +148,11 @@ impl Binary {
         Ok(Binary { process, folder })
     }
 
+    /// Kills the program; returns what it has stored.
+    pub(crate) fn kill(self) -> TempDir {
+        self.folder
+    }
+
     /// Returns the CPU per unit of work, in microseconds.
     pub(crate) async fn cpu_us(
         &self,
@@ -166,9 +173,14 @@ impl Binary {
     }
 
     async fn commits(&self, client: &Client) -> anyhow::Result<usize> {
+        self.metric(client, COMMITS).await?.context("the server does not count its commits")
+    }
+
+    /// Returns the value of a metric of whole numbers, if the program has it already.
+    pub(crate) async fn metric(&self, client: &Client, name: &str) -> anyhow::Result<Option<usize>> {
         let metrics = client.get(format!("http://{}/metrics", self.process.address)).send().await?.text().await?;
-        let count = metrics.lines().find_map(|line| line.strip_prefix("consort_commit_seconds_count "));
-        Ok(count.context("the server does not count its commits")?.trim().parse()?)
+        let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Ok(value.map(|value| value.trim().parse()).transpose()?)
     }
 
     /// Returns the time of so many syncs one after the other, in microseconds: of a write each
