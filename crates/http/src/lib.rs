@@ -7,6 +7,7 @@
 //! - [`retry_after`]: the delay that a server asks for
 //! - [`right`]: whether a request may still be sent
 //! - [`sse`]: server-sent events as they arrive
+//! - [`tls`]: the certificates that all clients trust
 //! - [`trace`]: the trace a request belongs to
 
 mod client;
@@ -15,6 +16,7 @@ pub mod outbound;
 pub mod retry_after;
 pub mod right;
 pub mod sse;
+pub mod tls;
 pub mod trace;
 
 pub use client::{client, innermost};

@@ -18,7 +18,7 @@ use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, LOCA
 use reqwest::{Client, Response, Url, redirect};
 use tokio::time::timeout;
 
-use crate::{innermost, right};
+use crate::{innermost, right, tls};
 
 /// The maximum size of a URL in bytes.
 const URL_MAX: usize = 4 * 1024;
@@ -114,17 +114,14 @@ pub struct Outbound {
 impl Outbound {
     /// Returns a client that resolves names with `names`.
     pub fn new(options: OutboundOptions, names: Arc<dyn Names>) -> Result<Outbound, OutboundError> {
-        // This fails when one is installed already, which is just as good.
-        let _installed = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .dns_resolver(Checked { reach: options.reach.clone(), names })
             .redirect(redirect::Policy::none())
             .no_proxy()
             .pool_max_idle_per_host(0)
             .connect_timeout(CONNECT_MAX)
-            .timeout(options.timeout)
-            .build()
-            .map_err(|error| OutboundError::Client(innermost(&error)))?;
+            .timeout(options.timeout);
+        let client = tls::shared(client).build().map_err(|error| OutboundError::Client(innermost(&error)))?;
         Ok(Outbound { client, options: Arc::new(options) })
     }
 

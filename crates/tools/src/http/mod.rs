@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::reach::{Destination, Reach};
-use consort_http::{innermost, retry_after, right, trace};
+use consort_http::{innermost, retry_after, right, tls, trace};
 use futures::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
@@ -63,11 +63,9 @@ enum Attempt {
 /// Returns a client for HTTP tools, to be shared by all of them: it follows no redirects, since
 /// a call goes to the configured address or nowhere, and it takes no proxy from the environment.
 pub fn http_client() -> Result<Client, HttpToolError> {
-    // This fails when one is installed already, which is just as good.
-    let _installed = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder().redirect(redirect::Policy::none()).no_proxy().connect_timeout(CONNECT_MAX);
     // Some APIs refuse requests without a user agent.
-    client.user_agent("consort").build().map_err(|error| HttpToolError::Client(chain(&error)))
+    tls::shared(client.user_agent("consort")).build().map_err(|error| HttpToolError::Client(chain(&error)))
 }
 
 /// Returns the default description of an HTTP tool.
