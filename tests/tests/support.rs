@@ -85,7 +85,7 @@ fn errand() -> Document {
 /// Returns the ensemble as this engine would run it.
 pub(crate) fn compiled(engine: &Engine, ensemble: &Ensemble, request: Request) -> Compiled {
     let mut catalog = engine.seams().catalog();
-    catalog.tools.push(Arc::new(OwnTool::HumanInput.info()));
+    catalog.tools.push(OwnTool::HumanInput.info());
     catalog.workflows = SavedWorkflows::Known([("errand".to_owned(), Arc::new(errand()))].into());
     compile(ensemble, request, &catalog).unwrap()
 }

@@ -313,7 +313,7 @@ impl EnsembleBuilder {
         let untold = self.operation.connect(&engine).err();
         mistakes.extend(untold.map(|error| Mistake::new(Code::BadRequest, "telemetry", error.to_string())));
         let mut catalog = engine.seams().catalog();
-        catalog.tools.extend((!self.asks_nobody).then(|| Arc::new(OwnTool::HumanInput.info())));
+        catalog.tools.extend((!self.asks_nobody).then(|| OwnTool::HumanInput.info()));
         if !self.is_given {
             mistakes.extend(wrong(&template, &with_live(&catalog, engine.seams())));
         }

@@ -6,6 +6,9 @@ mod describe;
 pub mod finish;
 pub mod human;
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
 use serde_json::json;
 
 use crate::requests::catalog::{Permission, ToolInfo};
@@ -159,9 +162,16 @@ impl OwnTool {
         self.audience() == Audience::Everyone && self.performer() == Performer::Run
     }
 
-    /// Returns its description for models and its effect class. The arguments of [`OwnTool::FinishSubtask`] and
-    /// of delegations are narrowed where they are offered, to the expected result and the existing roles.
-    pub fn info(self) -> ToolInfo {
+    /// Returns its description for models and its effect class, which is made once. The arguments of
+    /// [`OwnTool::FinishSubtask`] and of delegations are narrowed where they are offered, to the expected result and
+    /// the existing roles.
+    pub fn info(self) -> Arc<ToolInfo> {
+        static INFOS: LazyLock<BTreeMap<OwnTool, Arc<ToolInfo>>> =
+            LazyLock::new(|| OwnTool::ALL.into_iter().map(|tool| (tool, Arc::new(tool.described()))).collect());
+        INFOS.get(&self).cloned().unwrap_or_else(|| Arc::new(self.described()))
+    }
+
+    fn described(self) -> ToolInfo {
         match self {
             OwnTool::RunSubtask => describe::subtask(),
             OwnTool::FinishSubtask => finish::info(&Schema::new(json!({ "type": "object" }))),

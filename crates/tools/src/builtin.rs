@@ -127,7 +127,7 @@ impl Builtin {
             Builtin::EditFile => EditFile::description(),
             Builtin::SearchFiles => SearchFiles::description(),
             Builtin::Git => Git::description(),
-            Builtin::HumanInput => OwnTool::HumanInput.info(),
+            Builtin::HumanInput => (*OwnTool::HumanInput.info()).clone(),
         }
     }
 

@@ -342,7 +342,7 @@ fn remembered() -> Scenario {
     let scenario = Scenario::new(vec![draft], model, &["a: done"]).shows("reflection_started");
     let memory = [OwnTool::MemoryRecall.info(), OwnTool::MemoryStore.info()]
         .into_iter()
-        .map(|info| ScriptedTool::new(&info.name).with_info(|own| *own = info).answers("as ever"));
+        .map(|info| ScriptedTool::new(&info.name).with_info(|own| *own = (*info).clone()).answers("as ever"));
     memory.fold(scenario, Scenario::tool)
 }
 

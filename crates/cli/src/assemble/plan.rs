@@ -37,7 +37,7 @@ pub(super) fn ensemble(config: &Config) -> Ensemble {
 /// Returns the catalog that requests can always choose from.
 fn catalog(config: &Config, tools: &Toolbox) -> Catalog {
     let models = config.models.iter().map(|model| model.info.clone());
-    let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| Arc::new(OwnTool::HumanInput.info()));
+    let asks = config.tools.builtin.contains(&Builtin::HumanInput).then(|| OwnTool::HumanInput.info());
     let mut catalog = tools.catalog(models);
     catalog.tools.extend(asks);
     catalog
@@ -76,7 +76,7 @@ fn catalog_with<'a>(config: &Config, tools: &Toolbox, absent: impl Iterator<Item
 
 /// Returns the tool that comes with the store, and so without any configuration.
 fn stored() -> Arc<ToolInfo> {
-    Arc::new(OwnTool::SearchCollections.info())
+    OwnTool::SearchCollections.info()
 }
 
 /// Returns the reason why a tool that the file allows is unavailable.

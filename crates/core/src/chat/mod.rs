@@ -182,7 +182,7 @@ fn belt(rules: &Rules, turn: &Turn, tools: &[Arc<ToolInfo>], client: Vec<ToolInf
         Audience::Editor => turn.registry.is_some(),
         Audience::Tasks | Audience::Team | Audience::OwingSubtask | Audience::Run => false,
     };
-    let own = OwnTool::ALL.into_iter().filter(is_offered).map(|tool| Arc::new(tool.info()));
+    let own = OwnTool::ALL.into_iter().filter(is_offered).map(OwnTool::info);
     let client = client.into_iter().filter(|tool| turn.editor.is_some() && tool.name.starts_with(CLIENT_PREFIX));
     // A result of any tool may be cut, so the tool that reads the rest is of no class of its own.
     let is_rest = |tool: &Arc<ToolInfo>| tool.as_own() == Some(OwnTool::ReadResult);

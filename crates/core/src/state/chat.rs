@@ -191,7 +191,7 @@ impl Run {
     /// Notes that a call is made, if its result will be something the user did not write.
     fn note_reading(&mut self, call: &Id) {
         let Some((asked, _)) = self.slot(call) else { return };
-        let own = || OwnTool::parse(&asked.tool).map(|own| Arc::new(own.info()));
+        let own = || OwnTool::parse(&asked.tool).map(OwnTool::info);
         let Some(tool) = self.belt.get(&asked.tool).cloned().or_else(own).filter(|tool| tool.reads_others()) else {
             return;
         };

@@ -69,7 +69,7 @@ pub(super) fn catalog() -> Catalog {
     Catalog {
         models: vec![Arc::new(model("big", &["small"])), Arc::new(model("small", &[]))],
         tools: [
-            OwnTool::HumanInput.info(),
+            (*OwnTool::HumanInput.info()).clone(),
             tool("look", EffectClass::Read),
             tool("put", EffectClass::Idempotent),
             tool("pay", EffectClass::Once),

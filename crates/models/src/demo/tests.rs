@@ -218,8 +218,8 @@ fn ask(messages: Vec<Message>, tools: &[&str]) -> Ask {
 
 fn info(name: &str) -> ToolInfo {
     match name {
-        "run_subtask" => OwnTool::RunSubtask.info(),
-        "human_input" => OwnTool::HumanInput.info(),
+        "run_subtask" => (*OwnTool::RunSubtask.info()).clone(),
+        "human_input" => (*OwnTool::HumanInput.info()).clone(),
         "delegate" => delegation::info(OwnTool::Delegate, &["Cook", "Waiter"]),
         "delegateTask" => delegation::info(OwnTool::DelegateTask, &["Cook", "Waiter"]),
         _ => ToolInfo::new(name, "A tool."),

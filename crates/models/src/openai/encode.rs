@@ -9,6 +9,7 @@ use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
 use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::CHAT;
@@ -177,7 +178,7 @@ struct Function<'a> {
     name: Cow<'a, str>,
     description: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parameters: Option<&'a Value>,
+    parameters: Option<&'a RawValue>,
 }
 
 impl<'a> Body<'a> {
@@ -227,7 +228,7 @@ fn function(tool: &ToolInfo) -> Tool<'_> {
     let function = Function {
         name: names::encode(&tool.name),
         description: &tool.description,
-        parameters: Some(tool.schema.json()).filter(|schema| schema.is_object()),
+        parameters: tool.schema.json().is_object().then(|| tool.schema.text()),
     };
     Tool { r#type: "function", function }
 }

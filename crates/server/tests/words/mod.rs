@@ -124,7 +124,7 @@ async fn a_person_can_be_asked_by_a_task_where_the_catalog_says_so_and_never_dir
     let here = talking().await;
     assert_eq!(here.post("/api/runs", asking.clone()).await.problem(), (400, "INVALID_TOOL".to_owned()));
     let mut open = server(engine(says("x"), Capacity::UNLIMITED), vec![task("a")]);
-    open.catalog.tools.push(Arc::new(OwnTool::HumanInput.info()));
+    open.catalog.tools.push(OwnTool::HumanInput.info());
     let here = start(open).await;
     assert_eq!(here.post("/api/runs", asking).await.status, 200);
     let tools = here.get("/api/capabilities").await.json()["tools"].clone();

@@ -90,10 +90,10 @@ pub struct Compiled {
 
 /// Returns the description of an own tool that a task of this run lists or needs; none when it is not
 /// offered, or comes from the catalog.
-fn own_tool(tool: OwnTool, spec: &Spec) -> Option<ToolInfo> {
+fn own_tool(tool: OwnTool, spec: &Spec) -> Option<Arc<ToolInfo>> {
     match tool {
         OwnTool::RunSubtask => (spec.limits.depth > 0).then(|| tool.info()),
-        OwnTool::Delegate | OwnTool::DelegateTask => Some(delegation::info(tool, &spec.roles())),
+        OwnTool::Delegate | OwnTool::DelegateTask => Some(Arc::new(delegation::info(tool, &spec.roles()))),
         OwnTool::HumanInput
         | OwnTool::ReadResult
         | OwnTool::MemoryList
@@ -458,7 +458,7 @@ impl Compiler<'_> {
         let tools = self.catalog.tools.iter().filter(|tool| named.contains(tool.name.as_str()));
         let mut belt: Belt = tools.map(|tool| (tool.name.clone(), tool.clone())).collect();
         let own = named.into_iter().filter_map(OwnTool::parse).filter_map(|tool| own_tool(tool, spec));
-        belt.extend(own.map(|tool| (tool.name.clone(), Arc::new(tool))));
+        belt.extend(own.map(|tool| (tool.name.clone(), tool)));
         belt
     }
 }

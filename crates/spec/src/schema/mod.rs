@@ -4,8 +4,9 @@ use std::fmt::{self, Write};
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::requests::bounds::{
     PATTERN_BYTES_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX, SCHEMA_WRAPPING, VIOLATION_BYTES_MAX, VIOLATIONS_MAX,
@@ -19,14 +20,21 @@ mod tests;
 mod weight;
 
 /// A schema.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub struct Schema {
     json: Arc<Value>,
     #[serde(skip)]
     compiled: Arc<OnceLock<Result<Compiled, String>>>,
+    /// Its text, written once: a tool's schema is part of every request to a model that may call it.
     #[serde(skip)]
-    bytes: Arc<OnceLock<usize>>,
+    text: Arc<OnceLock<Box<RawValue>>>,
+}
+
+impl Serialize for Schema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text().serialize(serializer)
+    }
 }
 
 impl PartialEq for Schema {
@@ -39,7 +47,7 @@ impl Schema {
     /// Creates a schema of our own, or one that was checked before. It is compiled within the same limits as
     /// one from outside.
     pub fn new(json: Value) -> Schema {
-        Schema { json: Arc::new(json), compiled: Arc::default(), bytes: Arc::default() }
+        Schema { json: Arc::new(json), compiled: Arc::default(), text: Arc::default() }
     }
 
     /// Parses a schema from outside: it must be within every limit of [`crate::requests::bounds`] and have local
@@ -61,9 +69,15 @@ impl Schema {
         &self.json
     }
 
+    /// Returns the schema as JSON text.
+    pub fn text(&self) -> &RawValue {
+        // A value that was read or built as JSON can be written.
+        self.text.get_or_init(|| to_raw_value(&*self.json).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
+
     /// Returns the length of its text in bytes.
     pub fn bytes(&self) -> usize {
-        *self.bytes.get_or_init(|| self.json.to_string().len())
+        self.text().get().len()
     }
 
     fn compiled(&self) -> &Result<Compiled, String> {

@@ -32,7 +32,7 @@ struct Arguments {
 impl SearchCollections {
     /// Returns a tool over these collections.
     pub fn new(collections: Collections, clock: Clock) -> SearchCollections {
-        SearchCollections { info: Arc::new(OwnTool::SearchCollections.info()), collections, clock }
+        SearchCollections { info: OwnTool::SearchCollections.info(), collections, clock }
     }
 }
 

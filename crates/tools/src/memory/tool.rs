@@ -31,8 +31,8 @@ pub struct Remember {
 
 /// Returns both tools, over one memory.
 pub fn memory_tools(memory: &Memory, clock: Clock) -> (Recall, Remember) {
-    let recall = Arc::new(OwnTool::MemoryRecall.info());
-    let remember = Remember { info: Arc::new(OwnTool::MemoryStore.info()), memory: memory.clone(), clock };
+    let recall = OwnTool::MemoryRecall.info();
+    let remember = Remember { info: OwnTool::MemoryStore.info(), memory: memory.clone(), clock };
     (Recall { info: recall, memory: memory.clone() }, remember)
 }
 

@@ -182,7 +182,7 @@ fn placed(frame: &impl Serialize, kind: &str, place: &impl Serialize, end: &impl
     let type_end = r#"{"type":"""#.len() + kind.len();
     let head = body.get(..type_end).unwrap_or_default();
     let fields = body.get(type_end..body.len().saturating_sub(1)).unwrap_or_default();
-    format!("{head},{place}{fields},{end}")
+    [head, ",", place, fields, ",", end].concat()
 }
 
 /// Returns a value as JSON. Frames hold nothing that JSON cannot represent: their maps have text as keys.

@@ -9,6 +9,7 @@ use consort_core::catalog::ToolInfo;
 use consort_core::message::{Call, Message, Part, Reply};
 use consort_core::model_options::ReasoningEffort;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::pairs::{CallResult, Ids, Open};
@@ -66,7 +67,7 @@ struct Tool<'a> {
     r#type: &'static str,
     name: Cow<'a, str>,
     description: &'a str,
-    parameters: Option<&'a Value>,
+    parameters: Option<&'a RawValue>,
     strict: bool,
 }
 
@@ -164,7 +165,7 @@ impl<'a> Body<'a> {
 }
 
 fn function(tool: &ToolInfo) -> Tool<'_> {
-    let parameters = Some(tool.schema.json()).filter(|schema| schema.is_object());
+    let parameters = tool.schema.json().is_object().then(|| tool.schema.text());
     let name = names::encode(&tool.name);
     let description = tool.description.as_str();
     Tool { r#type: "function", name, description, parameters, strict: false }
