@@ -1,18 +1,18 @@
 //! The providers: which there are, where each serves its models, and the wire
 //! its models are reached by. A new provider is a new variant here; the
-//! compiler names every place that has to know it.
+//! compiler names most places that have to know it, and a test the list.
 
 use std::sync::Arc;
 
 use reqwest::Client;
 
-use super::anthropic::Anthropic;
-use super::gemini::Gemini;
+use super::anthropic::{self, Anthropic};
+use super::gemini::{self, Gemini};
 use super::openai::{Api, OpenAi};
 use super::{BodyShape, DemoModel, Model, Options, OptionsError};
 
 /// The provider whose protocol a model speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::VariantArray)]
 pub enum Provider {
     /// OpenAI, and any server compatible with it.
     OpenAi,
@@ -58,8 +58,8 @@ impl Provider {
     pub const fn key_header(self) -> Option<&'static str> {
         match self {
             Provider::OpenAi => Some("authorization"),
-            Provider::Anthropic => Some("x-api-key"),
-            Provider::Gemini => Some("x-goog-api-key"),
+            Provider::Anthropic => Some(anthropic::KEY),
+            Provider::Gemini => Some(gemini::KEY),
             Provider::Demo => None,
         }
     }
@@ -91,7 +91,15 @@ pub const OWN_HEADERS: [&str; 3] = ["content-type", "traceparent", "anthropic-ve
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray;
+
     use super::*;
+
+    #[test]
+    fn every_provider_can_be_named() {
+        let named: Vec<Provider> = Provider::WORDS.iter().map(|(_, provider)| *provider).collect();
+        assert_eq!(named, Provider::VARIANTS);
+    }
 
     #[test]
     fn every_provider_is_found_by_its_word_and_either_says_all_of_how_it_is_asked_or_nothing() {

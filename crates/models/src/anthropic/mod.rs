@@ -23,7 +23,7 @@ use super::structured::Refused;
 use super::wire::{Endpoint, Wire};
 use super::{Ask, Model, Piece};
 
-const KEY: HeaderName = HeaderName::from_static("x-api-key");
+pub(crate) const KEY: &str = "x-api-key";
 const VERSION: (HeaderName, HeaderValue) =
     (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
 
@@ -34,7 +34,7 @@ pub struct Anthropic(Arc<Endpoint>);
 impl Anthropic {
     /// Returns a model reached through `client`.
     pub fn new(options: Options, client: Client) -> Result<Anthropic, OptionsError> {
-        let mut headers = options.headers(KEY, "")?;
+        let mut headers = options.headers(HeaderName::from_static(KEY), "")?;
         headers.extend([VERSION]);
         let url = options.url("/v1/messages")?;
         let origin = format!("anthropic/{}", options.model);

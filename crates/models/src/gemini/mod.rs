@@ -24,7 +24,7 @@ use super::structured::Refused;
 use super::wire::{Endpoint, Wire};
 use super::{Ask, Model, Piece};
 
-const KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+pub(crate) const KEY: &str = "x-goog-api-key";
 
 /// A model behind the Gemini API.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Gemini {
     /// Returns a model reached through `client`.
     pub fn new(options: Options, client: Client) -> Result<Gemini, OptionsError> {
         let url = url(&options)?;
-        let headers = options.headers(KEY, "")?;
+        let headers = options.headers(HeaderName::from_static(KEY), "")?;
         let origin = format!("gemini/{}", options.model);
         let wire = Box::new(Content);
         let refused = Refused::default();
