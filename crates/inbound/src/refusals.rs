@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request};
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use consort_runtime::meters::{Meter, Meters};
 use tokio::time::Instant;
@@ -89,8 +89,33 @@ pub struct Source {
     address: IpAddr,
     request_id: Option<RequestId>,
     method: Method,
-    route: Option<MatchedPath>,
-    uri: Uri,
+    route: Route,
+}
+
+/// The target of a request. It keeps nothing of the request itself: what was read of a connection stays in memory as long
+/// as a part of it does, and a socket keeps its source.
+#[derive(Clone)]
+enum Route {
+    Matched(MatchedPath),
+    /// The beginning of a path that has no route.
+    Unknown(Arc<str>),
+}
+
+impl Route {
+    fn of(request: &Request) -> Route {
+        let unknown = || {
+            let path = request.uri().path();
+            path.get(..path.floor_char_boundary(PATH_MAX)).unwrap_or(path).into()
+        };
+        request.extensions().get().cloned().map_or_else(|| Route::Unknown(unknown()), Route::Matched)
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Route::Matched(route) => route.as_str(),
+            Route::Unknown(path) => path,
+        }
+    }
 }
 
 impl Source {
@@ -104,8 +129,7 @@ impl Source {
             connection,
             request_id: extensions.get().cloned(),
             method: request.method().clone(),
-            route: extensions.get().cloned(),
-            uri: request.uri().clone(),
+            route: Route::of(request),
         }
     }
 
@@ -116,8 +140,7 @@ impl Source {
 
     /// Returns the route, or the beginning of a path that has none.
     fn route(&self) -> &str {
-        let path = self.uri.path();
-        self.route.as_ref().map_or(path.get(..path.floor_char_boundary(PATH_MAX)).unwrap_or(path), MatchedPath::as_str)
+        self.route.text()
     }
 }
 

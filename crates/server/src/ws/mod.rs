@@ -69,7 +69,7 @@ const KEY_WANTED: &str =
 /// error; larger ones break the connection.
 const OVERSIZE: usize = 2;
 /// Bytes read at once; every client has a buffer of this size, most are idle.
-const READ_BUFFER: usize = 4096;
+const READ_BUFFER: usize = 1024;
 /// Bytes buffered before they are written.
 const WRITE_BUFFER: usize = 16 * 1024;
 /// The time that a client may take to answer a close.

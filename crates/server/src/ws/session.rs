@@ -122,7 +122,7 @@ impl Session {
         site: Arc<Site>,
         (pass, source): (Pass, Source),
         outbox: Outbox,
-    ) -> Result<Session, Problem> {
+    ) -> Result<Box<Session>, Problem> {
         let runs = site.runs(&pass);
         let feed = runs.watch();
         let notices = site.notices.subscribe();
@@ -136,7 +136,7 @@ impl Session {
         let now = Instant::now();
         let mut beat = interval_at(now + HEARTBEAT, HEARTBEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Ok(Session {
+        Ok(Box::new(Session {
             _counted: site.streams.clone(),
             revoked: site.revoked(pass.clone()).boxed(),
             is_known: pass.has_key(),
@@ -160,7 +160,7 @@ impl Session {
             beat,
             silent: 0,
             pace: Pace::new(now),
-        })
+        }))
     }
 
     /// Answers frames and sends events until either side closes.
@@ -182,7 +182,7 @@ impl Session {
                 }
                 Wake::News(news) => self.show_news(news).await,
                 Wake::Question(news) => self.show_question(news),
-                Wake::Permission(news) => self.show_permission(news).await,
+                Wake::Permission(news) => Box::pin(self.show_permission(news)).await,
                 Wake::Notice(notice) => self.show_notice(notice),
                 Wake::Tail(frame) => self.show_stored(frame),
                 Wake::Talk(spoken) => self.show_spoken(spoken),
@@ -328,7 +328,8 @@ impl Session {
             Meaning::Gap(_, _) if self.places.in_log() >= GAPS_MAX => self.fall_behind(),
             Meaning::Gap(frames, from) => {
                 self.show(&news.run, &frames);
-                if let Err(problem) = self.follow(&news.run, from).await {
+                // In a box, as every rare wait: a session is as large as the largest of them.
+                if let Err(problem) = Box::pin(self.follow(&news.run, from)).await {
                     tracing::warn!(run = %news.run, problem = problem.message(), "cannot follow a run");
                     self.fall_behind();
                 }

@@ -77,6 +77,22 @@ async fn begin(address: SocketAddr, text: &str) -> String {
     answer
 }
 
+#[tokio::test]
+async fn a_stream_ends_when_its_client_is_gone() {
+    let model = ScriptedModel::new().otherwise(Line::new().hangs());
+    let here = start(server(engine(model, Capacity::UNLIMITED), vec![task("a")])).await;
+    let run = here.post("/api/runs", json!({ "inputs": { "topic": "x" } })).await.json()["runId"].clone();
+    let path = format!("/api/runs/{}/events", run.as_str().unwrap());
+    let streams = async || value(&here.get("/metrics").await.body, "consort_streams_open");
+    let mut socket = TcpStream::connect(here.address).await.unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n");
+    socket.write_all(head.as_bytes()).await.unwrap();
+    socket.read_exact(&mut [0; 64]).await.unwrap();
+    assert_eq!(streams().await, 1.0);
+    drop(socket);
+    while streams().await > 0.0 {}
+}
+
 // Time stands still until everybody waits, and then passes at once.
 #[tokio::test(start_paused = true)]
 async fn who_sends_too_slowly_is_cut_off_and_others_are_served_meanwhile() {
