@@ -137,20 +137,21 @@ pub(crate) fn perform(effect: Effect, stage: Stage, held: Held) -> BoxFuture<'st
 
 async fn execute(effect: Effect, stage: &Stage) -> Report {
     match effect {
-        Effect::Ask(question) => ask(*question, stage).await,
+        Effect::Ask(question) => ask(question, stage).await,
         // Results that were cut in an earlier turn of the thread are stored in the log.
         Effect::Call { id, tool, args, .. } if tool.as_own() == Some(OwnTool::ReadResult) => {
-            read_earlier(id, &args, stage).await
+            Box::pin(read_earlier(id, &args, stage)).await
         }
         Effect::Call { id, tool, args, lent, again, terms } => {
             let account = Account::new(stage.origin.clone(), lent).until(stage.halt.clone());
             let account = account.made_before(again.then_some(tool.effect)).on(terms, tool.reach.provider);
-            call(id, &tool, (args, account), stage).await
+            // In a box, as the one before: a question waits longer, and needs less.
+            Box::pin(call(id, &tool, (args, account), stage)).await
         }
     }
 }
 
-async fn ask(question: Question, stage: &Stage) -> Report {
+async fn ask(question: Box<Question>, stage: &Stage) -> Report {
     let Some(model) = stage.seams.models.find(&question.model) else {
         let message = format!("there is no model '{}' any more", question.model);
         let failure =
@@ -204,32 +205,22 @@ fn count_model(stage: &Stage, model: &str, outcome: &Result<Heard, Failure>, too
 
 type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>);
 
-async fn listen(model: &dyn Model, question: Question, stage: &Stage) -> Result<Heard, Failure> {
-    let Question { turn, task, round, attempt, messages, tools, belt, options, schema, .. } = question;
-    let alias = question.model;
-    let max_output_tokens = question.max_output;
+/// Returns a question as a model takes it, with the files that its messages name.
+async fn asked(question: Box<Question>, stage: &Stage) -> Ask {
+    let Question { model, turn, task, round, attempt, messages, tools, belt, options, schema, max_output } = *question;
+    let info = stage.seams.models.infos().find(|info| info.alias == model);
+    let attachments = Attachments::new(stage.seams.log.clone());
+    let (messages, files) = files::attach(messages, info.map(|info| &**info), &attachments).await;
     let run = stage.run.clone();
     let task = task.into();
-    let offered = !tools.is_empty();
-    let info = stage.seams.models.infos().find(|info| info.alias == alias);
-    let (messages, files) =
-        files::attach(messages, info.map(|info| &**info), &Attachments::new(stage.seams.log.clone())).await;
-    let turn_id = turn.clone();
-    let ask = Ask {
-        run,
-        turn: turn_id,
-        task,
-        round,
-        attempt,
-        messages,
-        tools,
-        belt,
-        max_output_tokens,
-        options,
-        schema,
-        files,
-    };
-    let mut pieces = model.stream(ask);
+    let max_output_tokens = max_output;
+    Ask { run, turn, task, round, attempt, messages, tools, belt, max_output_tokens, options, schema, files }
+}
+
+async fn listen(model: &dyn Model, question: Box<Question>, stage: &Stage) -> Result<Heard, Failure> {
+    let turn = question.turn.clone();
+    let offered = !question.tools.is_empty();
+    let mut pieces = model.stream(asked(question, stage).await);
     let mut charged = false;
     while let Some(piece) = pieces.next().await {
         match piece? {

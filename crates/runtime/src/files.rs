@@ -25,6 +25,11 @@ pub(crate) async fn attach(messages: Arc<Vec<Message>>, model: Option<&ModelInfo
     if !messages.iter().any(|message| matches!(message, Message::Files { .. })) {
         return (messages, Arc::default());
     }
+    // In a box, as whatever most calls do without: each that is under way is as large as all that it may wait for.
+    Box::pin(with_files(messages, model, attachments)).await
+}
+
+async fn with_files(messages: Arc<Vec<Message>>, model: Option<&ModelInfo>, attachments: &Attachments) -> Sent {
     let mut reader = Reader { attachments, model, room: SENT_BYTES_MAX };
     let mut shown = Vec::new();
     for message in messages.iter().rev() {
@@ -52,6 +57,10 @@ pub(crate) async fn attach(messages: Arc<Vec<Message>>, model: Option<&ModelInfo
 /// Stores the pictures that a tool shows, as attachments that the run uses. One that cannot be stored is left
 /// out: the text of the result speaks of it.
 pub(crate) async fn keep(pictures: Vec<Picture>, stage: &Stage) -> Vec<Attached> {
+    if pictures.is_empty() { Vec::new() } else { Box::pin(stored(pictures, stage)).await }
+}
+
+async fn stored(pictures: Vec<Picture>, stage: &Stage) -> Vec<Attached> {
     let attachments = Attachments::new(stage.seams.log.clone());
     let now = stage.seams.clock.now();
     let mut files = Vec::with_capacity(pictures.len());

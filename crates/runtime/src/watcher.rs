@@ -52,8 +52,8 @@ pub(crate) struct Watcher {
     around: Option<Around>,
     /// The words of the run's owner, while it is another node.
     hearing: Option<Hearing>,
-    /// The fold of the records that were read: frames refer to it. Empty while the owner renders them.
-    run: Run,
+    /// The fold of the records that were read: frames refer to it. Absent while the owner renders them.
+    run: Option<Box<Run>>,
     /// The number of records in it.
     read: Seq,
     caught_up: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     pub(crate) fn new(id: Arc<str>, log: Arc<dyn Log>, source: Source, from: Seq, meters: Meters) -> Watcher {
-        let run = Run::default();
+        let run = None;
         let queue = VecDeque::new();
         let around = None;
         let hearing = None;
@@ -218,7 +218,7 @@ impl Watcher {
                 self.joined = true;
                 // Most watchers only wait from now on, and need no copy of the run; one that falls behind reads it
                 // again and keeps it.
-                (self.run, self.read) = (Run::default(), 0);
+                (self.run, self.read) = (None, 0);
                 self.queue.extend(words);
             }
             // An event that was read is about to be published: then it is tried again.
@@ -240,18 +240,19 @@ impl Watcher {
                 page
             }
         };
+        let run = self.run.get_or_insert_default();
         for record in page {
             let event = codec::decode(&record, (&self.id, self.read))?;
-            self.run.apply(&event);
+            run.apply(&event);
             if self.read >= self.next.max(self.from) {
-                self.queue.push_back(Frame::event(self.read, self.run.frame(&self.id, self.read, &event)));
+                self.queue.push_back(Frame::event(self.read, run.frame(&self.id, self.read, &event)));
             } else if self.read >= self.next {
                 self.next = self.read + 1;
             }
             self.read += 1;
         }
-        if self.run.ended() {
-            self.queue.push_back(Frame::result(self.run.result(&self.id)));
+        if run.ended() {
+            self.queue.push_back(Frame::result(run.result(&self.id)));
         }
         Ok(())
     }
@@ -404,7 +405,7 @@ mod tests {
             while let Some(Some(Ok(Frame::Event { seq, .. }))) = watcher.frame().now_or_never() {
                 seen.push(seq);
             }
-            let keeps = watcher.run != Run::default();
+            let keeps = watcher.run.is_some();
             assert_eq!((watcher.joined, keeps, watcher.read), (true, seq > 1, if seq > 1 { seq } else { 0 }));
             happens(&log, &ring, seq).await;
         }

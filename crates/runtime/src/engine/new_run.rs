@@ -103,7 +103,7 @@ impl Engine {
     pub async fn submit(&self, new_run: impl Into<NewRun>) -> Result<Arc<str>, Error> {
         let mut new_run = new_run.into();
         if new_run.compiled.spec.kind != Kind::Run {
-            return self.begin(new_run).await;
+            return Box::pin(self.begin(new_run)).await;
         }
         let (_place, left) = self.place_in_quota().await?;
         let Compiled { spec, models, .. } = &mut new_run.compiled;
@@ -111,7 +111,8 @@ impl Engine {
         if let Some(left) = left.filter(|_| models.values().all(|model| model.price.is_some())) {
             spec.limits.cost = if spec.limits.cost == 0 { left } else { left.min(spec.limits.cost) };
         }
-        self.begin(new_run).await
+        // In a box, which is given back before the caller waits for the run.
+        Box::pin(self.begin(new_run)).await
     }
 
     async fn begin(&self, new_run: NewRun) -> Result<Arc<str>, Error> {
