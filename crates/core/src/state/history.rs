@@ -95,10 +95,13 @@ impl Conversation {
         self.messages = Arc::new(kept);
         self.asked_at = asked_at;
         self.marks = marks;
-        self.size = Size {
-            counted: 0,
-            fresh_bytes: self.messages.iter().map(bytes).chain(self.tools.iter().map(|tool| tool.bytes())).sum(),
-            fresh_messages: self.messages.len() as u64,
-        };
+        self.size = self.uncounted();
+    }
+
+    /// Returns the size of a request of which no provider has counted the tokens.
+    fn uncounted(&self) -> Size {
+        let tools = self.tools.iter().map(|tool| tool.bytes());
+        let fresh_bytes = self.messages.iter().map(bytes).chain(tools).sum();
+        Size { counted: 0, fresh_bytes, fresh_messages: self.messages.len() as u64 }
     }
 }
