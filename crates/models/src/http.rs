@@ -2,8 +2,10 @@
 //! with limits on waiting and on size, and errors as a [`Failure`].
 
 use std::error::Error;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::mem;
 use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use consort_core::message::{Failure, FailureKind};
@@ -18,6 +20,8 @@ const BODY_MAX: usize = 512 * 1024 * 1024;
 /// The time to wait for the end of a body after the whole answer
 /// has arrived, so that its connection can serve the next call.
 const END_GRACE: Duration = Duration::from_millis(100);
+/// The chunks at the beginning of an answer that are read one by one.
+const SINGLE: usize = 16;
 /// The longest wait that is treated as a limit.
 const WAIT_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -36,6 +40,8 @@ pub(super) struct Body {
     idle: Duration,
     limit: Limit,
     received: usize,
+    /// The number of chunks read so far.
+    chunks: usize,
 }
 
 /// The time until which something has to arrive, and the timer for it.
@@ -53,7 +59,7 @@ impl Body {
         let request = right::guard(request).await;
         let mut limit = Limit::new(patience);
         let response = limit.in_time(client.execute(request)).await?;
-        Ok(Body { response, idle: patience.idle, limit, received: 0 })
+        Ok(Body { response, idle: patience.idle, limit, received: 0, chunks: 0 })
     }
 
     /// Returns the response's status and headers.
@@ -65,16 +71,37 @@ impl Body {
     pub(super) async fn read(&mut self, inbox: &mut Vec<u8>) -> Result<usize, Failure> {
         loop {
             let Some(chunk) = self.limit.in_time(self.response.chunk()).await? else { return Ok(0) };
-            self.limit.deadline = after(self.idle);
-            self.received += chunk.len();
-            if self.received > BODY_MAX {
-                return Err(failure(FailureKind::Malformed, format!("the answer is longer than {BODY_MAX} bytes")));
-            }
-            inbox.extend_from_slice(&chunk);
+            self.take(&chunk, inbox)?;
             if !chunk.is_empty() {
                 return Ok(chunk.len());
             }
         }
+    }
+
+    /// Appends the next bytes, if they have arrived already, and returns their number; 0 at the end. The first chunks
+    /// are not waited for, not even that long: an answer begins word by word.
+    pub(super) async fn read_arrived(&mut self, inbox: &mut Vec<u8>) -> Option<Result<usize, Failure>> {
+        if self.chunks < SINGLE {
+            return None;
+        }
+        step_aside().await;
+        let read = match poll_immediate(self.response.chunk()).await?.map_err(broken) {
+            Ok(Some(chunk)) if chunk.is_empty() => return None,
+            Ok(chunk) => chunk.map_or(Ok(0), |chunk| self.take(&chunk, inbox).map(|()| chunk.len())),
+            Err(failure) => Err(failure),
+        };
+        Some(read)
+    }
+
+    fn take(&mut self, chunk: &[u8], inbox: &mut Vec<u8>) -> Result<(), Failure> {
+        self.limit.deadline = after(self.idle);
+        self.received += chunk.len();
+        self.chunks += 1;
+        if self.received > BODY_MAX {
+            return Err(failure(FailureKind::Malformed, format!("the answer is longer than {BODY_MAX} bytes")));
+        }
+        inbox.extend_from_slice(chunk);
+        Ok(())
     }
 
     /// Reads up to `max` bytes of the rest, or as much of it as arrives.
@@ -91,6 +118,20 @@ impl Body {
         let mut ignored = Vec::new();
         while matches!(self.read(&mut ignored).await, Ok(length) if length > 0) {}
     }
+}
+
+/// Lets the tasks that are ready run first: the one that reads the connection hands over one chunk at a time. It does not
+/// look for news of the system, as [`tokio::task::yield_now`] does.
+async fn step_aside() {
+    let mut has_waited = false;
+    poll_fn(|cx| {
+        if mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 fn after(wait: Duration) -> Instant {

@@ -19,6 +19,9 @@ use super::{Ask, Piece, complaint};
 
 /// The maximum number of bytes read of an error response.
 const COMPLAINT_MAX: usize = 64 * 1024;
+/// Chunks that become one piece if they have arrived together: most are a word, and to show one takes longer than to read
+/// it. A reader of the fastest model still sees several pieces of an answer.
+const TOGETHER_MAX: usize = 32;
 /// The maximum number of bytes of an error message that are stored.
 const MESSAGE_MAX: usize = 2 * 1024;
 /// The length in bytes below which a key is not redacted: a word like `x` is in every error message.
@@ -165,11 +168,22 @@ impl Call {
         }
     }
 
-    /// Reads until a piece is ready, or until the end.
+    /// Reads until a piece is ready and nothing more has arrived with it, or until the end.
     async fn read(&mut self, mut reading: Box<(Body, Answer)>) -> Phase {
         let (body, answer) = &mut *reading;
-        while self.ready.is_empty() && !answer.is_done() {
-            let read = match body.read(answer.inbox()).await {
+        let mut together = 0;
+        while !answer.is_done() {
+            let read = if self.ready.is_empty() {
+                body.read(answer.inbox()).await
+            } else if together < TOGETHER_MAX
+                && let Some(read) = body.read_arrived(answer.inbox()).await
+            {
+                together += 1;
+                read
+            } else {
+                break;
+            };
+            let read = match read {
                 Ok(0) => return self.end(reading.1),
                 Ok(_) => answer.advance(&mut self.ready),
                 Err(_) if answer.progress() >= Progress::Stopped => return self.end(reading.1),

@@ -272,6 +272,22 @@ async fn words_are_handed_on_before_the_answer_is_complete() {
 }
 
 #[tokio::test]
+async fn a_long_answer_begins_word_by_word_and_what_arrives_together_is_one_piece_then() {
+    let fake = WIRE.fake([]).await;
+    let word = |number: usize| Answer::events(&[chunk(json!({ "content": format!("{number} ") }), None)]).steps;
+    let steps = (0..400).flat_map(word).chain([done()]).collect();
+    fake.will(Answer { steps, ..hello() });
+    let pieces = all(&model(options(&fake)), ask()).await;
+    let said: Vec<&str> = pieces
+        .iter()
+        .filter_map(|piece| if let Ok(Piece::Delta(text)) = piece { Some(&**text) } else { None })
+        .collect();
+    assert_eq!(said.concat(), (0..400).map(|number| format!("{number} ")).collect::<String>());
+    assert_eq!(said[..10].concat(), "0 1 2 3 4 5 6 7 8 9 ", "the first come one by one: {said:?}");
+    assert!(said.len() < 400, "{} pieces", said.len());
+}
+
+#[tokio::test]
 async fn a_call_dropped_before_it_is_answered_hangs_up_too() {
     let fake = WIRE.fake([]).await;
     let silent = Answer { steps: vec![Step::Wait(Arc::new(Notify::new()))], ..hello() };
