@@ -1,5 +1,5 @@
-//! The cost of one more tool in the belt, one more message in the history and one more agent:
-//! negligible, or the same each time. The model is in this process, so all measured cost is ours.
+//! The cost of one more tool in the belt, one more message in the history, one more agent, and of whatever else there
+//! can be one more of: negligible, or the same each time. The model is in this process, so all measured cost is ours.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use consort_core::draft::{Draft, Ensemble};
 use consort_log::MemoryLog;
 use consort_tools::Toolbox;
 
+use crate::around::Around;
 use crate::crowd::Crowd;
 use crate::effort::{Effort, median};
 use crate::instant::{InstantTool, TalkativeModel};
@@ -33,6 +34,8 @@ enum Growing {
     History,
     /// The tasks of a run, each with its own agent.
     Agents,
+    /// Things beside the work.
+    Around(Around),
 }
 
 /// Microseconds of CPU at each size.
@@ -46,6 +49,9 @@ pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result
         (Growing::Belt, "a run of one call, by tools in the belt", "one more tool in the belt"),
         (Growing::History, "a call and its result, by messages before it", "one more message in the history"),
         (Growing::Agents, "a run, by its agents", "one more agent"),
+        (Growing::Around(Around::EndedRuns), "a run of one call, by ended runs", "one more ended run"),
+        (Growing::Around(Around::Threads), "a turn, by chats in the store", "one more chat"),
+        (Growing::Around(Around::Watchers), "a run of one call, by watchers of all runs", "one more watcher"),
     ] {
         let mut rounds = Vec::new();
         for _ in 0..effort.rounds {
@@ -90,6 +96,9 @@ impl Growing {
 
     /// Returns the microseconds of CPU at this size, for so many runs one after the other.
     async fn cost(self, size: usize, jobs: usize) -> anyhow::Result<f64> {
+        if let Growing::Around(around) = self {
+            return around.cost(size).await;
+        }
         // Each round adds a call and its result, so this many messages precede a call on average.
         let rounds = if self == Growing::History { size } else { 0 };
         let stage = Stage::with_tools(
@@ -120,7 +129,9 @@ impl Growing {
                 let max_iterations = u32::try_from(rounds + 1).ok();
                 vec![Draft { tools: vec![TOOL.to_owned()], max_iterations, ..task("look", what) }]
             }
-            Growing::Agents => (0..size).map(|number| task(&format!("look-{number}"), what)).collect(),
+            Growing::Agents | Growing::Around(_) => {
+                (0..size).map(|number| task(&format!("look-{number}"), what)).collect()
+            }
         };
         Ensemble { name: "growing".to_owned(), tasks, ..Ensemble::default() }
     }
@@ -128,7 +139,7 @@ impl Growing {
     fn tools(self, size: usize) -> anyhow::Result<Toolbox> {
         let names = match self {
             Growing::Belt => (0..size).map(|number| format!("{TOOL}-{number}")).collect(),
-            Growing::History | Growing::Agents => vec![TOOL.to_owned()],
+            Growing::History | Growing::Agents | Growing::Around(_) => vec![TOOL.to_owned()],
         };
         let with = |tools: Toolbox, name: &String| tools.with(InstantTool::new(name));
         Ok(names.iter().try_fold(Toolbox::default(), with)?)

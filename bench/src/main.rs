@@ -2,6 +2,7 @@
 //! call beside a bare one, measured in turn on the same machine. `--quick` measures less;
 //! `--check` exits with 1 when a target is missed; names of parts measure only those parts.
 
+mod around;
 mod arrival;
 mod bare;
 mod binary;

@@ -40,18 +40,20 @@ const MANY: usize = 2000;
 const TURNS: usize = 24;
 const LONG_MAX: f64 = 1.5;
 const OWNER: &str = "bench";
-const SAID: &str = "What will the weather be like?";
+pub(crate) const SAID: &str = "What will the weather be like?";
 
-/// Whether the model may call tools.
+/// The things that the model may call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Calls {
+pub(crate) enum Calls {
+    /// The tool of the bench.
     Tools,
+    /// Nothing.
     Nothing,
 }
 
 /// Conversations with one model, stored on disk.
 #[derive(Clone)]
-struct ChatStage {
+pub(crate) struct ChatStage {
     chats: Chats,
     _folder: Arc<TempDir>,
 }
@@ -134,7 +136,8 @@ async fn length(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
 }
 
 impl ChatStage {
-    fn new(model: impl Model, calls: Calls) -> anyhow::Result<ChatStage> {
+    /// Returns conversations with this model, stored in a folder of their own.
+    pub(crate) fn new(model: impl Model, calls: Calls) -> anyhow::Result<ChatStage> {
         let folder = tempfile::tempdir()?;
         let log = Arc::new(SqliteLog::open(&folder.path().join("log.db"))?);
         let info = ModelInfo { tools: calls == Calls::Tools, ..ModelInfo::new("model", "openai") };
@@ -148,7 +151,7 @@ impl ChatStage {
     }
 
     /// Returns the CPU per turn, each the first of its thread.
-    async fn turns(&self, said: &'static str, crowd: Crowd) -> anyhow::Result<f64> {
+    pub(crate) async fn turns(&self, said: &'static str, crowd: Crowd) -> anyhow::Result<f64> {
         let stage = self.clone();
         let job = move || {
             let stage = stage.clone();
