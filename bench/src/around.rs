@@ -14,7 +14,7 @@ use crate::talk::{Calls, ChatStage, SAID};
 /// More than the number of concurrent calls: waiting for a slot is not measured here.
 const SLOTS: NonZeroU32 = NonZeroU32::MAX;
 /// The number of runs or turns by which a cost is measured, one after the other.
-const MEASURED: usize = 64;
+const MEASURED: usize = 200;
 /// The number of runs or turns at the same time while the store is filled.
 const AT_ONCE: usize = 10;
 
