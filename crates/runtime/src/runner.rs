@@ -75,7 +75,7 @@ pub(crate) struct Window {
     /// The record of runs in whose work a process dies, if it is kept.
     pub(crate) suspects: Option<Suspects>,
     /// The run, once it has ended: waiters need not read it again.
-    pub(crate) end: Arc<OnceLock<Run>>,
+    pub(crate) end: Arc<OnceLock<Box<Run>>>,
 }
 
 pub(crate) struct Runner {
@@ -209,7 +209,7 @@ impl Runner {
             }
         }
         if self.run.ended() {
-            let _set_before = self.window.end.set(mem::take(&mut self.run));
+            let _set_before = self.window.end.set(Box::new(mem::take(&mut self.run)));
         }
         Ok(())
     }

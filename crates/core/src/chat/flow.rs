@@ -132,7 +132,7 @@ impl Run {
 
     /// Returns the task whose output came last.
     pub(crate) fn last_ended(&self) -> Option<&Ended> {
-        self.outputs().last().and_then(|task| self.tasks().get(task))
+        self.outputs().last().and_then(|task| self.tasks().get(task)).map(Box::as_ref)
     }
 
     /// Returns the frame of a task of the workflow.

@@ -432,7 +432,7 @@ impl Run {
             let truncated = self.last_ended().is_some_and(|ended| ended.truncated);
             return Row { truncated, ..said(self.flow_answer()) };
         }
-        match self.tasks.get(&0) {
+        match self.tasks.get(&0).map(Box::as_ref) {
             Some(Ended { how: How::Completed { output, .. }, truncated, .. }) => {
                 Row { reply: self.chat.reply.clone(), truncated: *truncated, ..said(output.clone()) }
             }

@@ -34,7 +34,7 @@ impl Run {
     /// Returns the result of the work at a place, if it is over.
     pub(crate) fn ended_at(&self, place: Place) -> Option<&Ended> {
         match place.is_whole() {
-            true => self.tasks.get(&place.task),
+            true => self.tasks.get(&place.task).map(Box::as_ref),
             false => self.instances.get(&place).map(|instance| &instance.ended),
         }
     }
@@ -43,7 +43,7 @@ impl Run {
     /// round, or of the round before.
     pub(crate) fn read_at(&self, reader: Place, task: usize) -> Option<&Ended> {
         let together = self.spec.group_of(reader.task).filter(|(_, group)| group.rank(task).is_some());
-        let Some((_, group)) = together else { return self.tasks.get(&task) };
+        let Some((_, group)) = together else { return self.tasks.get(&task).map(Box::as_ref) };
         let item = reader.item.filter(|_| group.for_each.is_some());
         let round = match reader.round {
             Some(round) if self.spec.reads_round_before(reader.task, task) => Some(round.checked_sub(1)?),
@@ -89,7 +89,7 @@ impl Run {
     /// Stores the result of a task, in place of an earlier one.
     pub(super) fn put_ended(&mut self, task: usize, ended: Ended) {
         self.truncated += usize::from(ended.truncated);
-        let before = self.tasks.insert(task, ended);
+        let before = self.tasks.insert(task, Box::new(ended));
         self.truncated -= usize::from(before.is_some_and(|before| before.truncated));
     }
 

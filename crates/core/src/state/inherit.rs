@@ -42,7 +42,7 @@ impl Run {
     /// replace: a retry of this run may keep the event without it.
     fn put_output(&mut self, EditedOutput { task, output, by }: &EditedOutput) {
         let (Some(how), Some(ended)) = (self.with_output(*task, output), self.tasks.get(task).cloned()) else { return };
-        self.put_ended(*task, Ended { how, truncated: false, ..ended });
+        self.put_ended(*task, Ended { how, truncated: false, ..*ended });
         self.lineage.edited.insert(*task, by.clone());
     }
 

@@ -152,7 +152,7 @@ impl Run {
     }
 
     /// Returns the tasks that are over, by position.
-    pub(crate) fn tasks(&self) -> &BTreeMap<usize, Ended> {
+    pub(crate) fn tasks(&self) -> &BTreeMap<usize, Box<Ended>> {
         &self.tasks
     }
 

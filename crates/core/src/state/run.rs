@@ -60,8 +60,9 @@ pub struct Run {
     pub(super) wants: Wants,
     /// The times at which the run must be looked at again without a request.
     pub(super) timers: BTreeSet<(Millis, Timer)>,
-    /// Tasks that are over, by position, and in the order they ended.
-    pub(super) tasks: BTreeMap<usize, Ended>,
+    /// Tasks that are over, by position, and in the order they ended. In boxes: a map has room for eleven at once, and
+    /// most runs have fewer tasks.
+    pub(super) tasks: BTreeMap<usize, Box<Ended>>,
     pub(super) outputs: Vec<usize>,
     pub(super) failed: usize,
     /// The number of tasks whose output is a cut answer.

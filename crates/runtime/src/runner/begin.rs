@@ -101,7 +101,7 @@ impl Runner {
         if let Some(suspects) = &self.window.suspects {
             suspects.clear(&self.id);
         }
-        let _set_before = self.window.end.set(mem::take(&mut self.run));
+        let _set_before = self.window.end.set(Box::new(mem::take(&mut self.run)));
         Ok(())
     }
 }

@@ -330,7 +330,7 @@ impl Run {
         let instances = self.instance_views(run, index);
         let status = match (self.tasks().get(&index), instances.is_empty()) {
             (None, false) => self.status_of(&instances),
-            (Some(_), _) | (None, true) => self.task_status(turn.map(|(_, turn)| turn), self.tasks().get(&index)),
+            (ended, _) => self.task_status(turn.map(|(_, turn)| turn), ended.map(Box::as_ref)),
         };
         Some(Task {
             name: &task.name,
