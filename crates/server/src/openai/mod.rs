@@ -130,28 +130,20 @@ enum ConversationParam {
     Object(Map<String, Value>),
 }
 
-async fn completion(
-    State(site): State<Arc<Site>>,
-    (Extension(caller), Extension(runs)): (Extension<Caller>, Extension<Engine>),
-    again: Option<Extension<Begun>>,
-    headers: HeaderMap,
-    sent: Result<SentWithFiles, Problem>,
-) -> Result<Response, Problem> {
-    let mut asked = sent?.asked(Asked::completion)?;
-    let edge = Edge { site, caller, runs, headers };
-    let work = edge.begin(&mut asked, again.map(|Extension(begun)| begun)).await?;
-    answered(&edge, &asked, Form::Completion, work).await
+/// The parts of a request that its work begins with.
+type Parts = (State<Arc<Site>>, (Extension<Caller>, Extension<Engine>), Option<Extension<Begun>>, HeaderMap);
+
+async fn completion(parts: Parts, sent: Result<SentWithFiles, Problem>) -> Result<Response, Problem> {
+    answer(parts, sent?.asked(Asked::completion)?, Form::Completion).await
 }
 
-async fn response(
-    State(site): State<Arc<Site>>,
-    (Extension(caller), Extension(runs)): (Extension<Caller>, Extension<Engine>),
-    again: Option<Extension<Begun>>,
-    headers: HeaderMap,
-    sent: Result<SentWithFiles, Problem>,
-) -> Result<Response, Problem> {
-    let mut asked = sent?.asked(Asked::response)?;
+async fn response(parts: Parts, sent: Result<SentWithFiles, Problem>) -> Result<Response, Problem> {
+    answer(parts, sent?.asked(Asked::response)?, Form::Response).await
+}
+
+async fn answer(parts: Parts, mut asked: Asked, form: Form) -> Result<Response, Problem> {
+    let (State(site), (Extension(caller), Extension(runs)), again, headers) = parts;
     let edge = Edge { site, caller, runs, headers };
     let work = edge.begin(&mut asked, again.map(|Extension(begun)| begun)).await?;
-    answered(&edge, &asked, Form::Response, work).await
+    answered(&edge, &asked, form, work).await
 }

@@ -47,48 +47,27 @@ fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endp
         .fails(&[Code::ModelCannotSee, Code::Conflict, Code::StorageDamaged, Code::ConcurrencyLimit])
 }
 
-/// A request for a new run based on an old one.
-struct Asked {
-    run: String,
-    by: String,
-    sent: Sent,
-    response_mode: ResponseMode,
-    /// The trace it belongs to.
-    traceparent: Option<String>,
+/// The parts of a request for a new run, beside its body.
+type Parts = (State<Arc<Site>>, (Extension<Engine>, Extension<Caller>), Path<String>, HeaderMap);
+
+async fn retry(parts: Parts, sent: Sent) -> Result<Response, Problem> {
+    again(parts, &sent, |_from| Keep::Completed).await
 }
 
-async fn retry(
-    State(site): State<Arc<Site>>,
-    (Extension(runs), Extension(caller)): (Extension<Engine>, Extension<Caller>),
-    Path(run): Path<String>,
-    headers: HeaderMap,
-    sent: Sent,
-) -> Result<Response, Problem> {
-    let asked =
-        Asked { run, by: caller.0, sent, response_mode: ResponseMode::read(&headers)?, traceparent: trace(&headers) };
-    again((&site, &runs), asked, |_from| Keep::Completed).await
+async fn fork(parts: Parts, sent: Sent) -> Result<Response, Problem> {
+    again(parts, &sent, |from| from).await
 }
 
-async fn fork(
-    State(site): State<Arc<Site>>,
-    (Extension(runs), Extension(caller)): (Extension<Engine>, Extension<Caller>),
-    Path(run): Path<String>,
-    headers: HeaderMap,
-    sent: Sent,
-) -> Result<Response, Problem> {
-    let asked =
-        Asked { run, by: caller.0, sent, response_mode: ResponseMode::read(&headers)?, traceparent: trace(&headers) };
-    again((&site, &runs), asked, |from| from).await
-}
-
-async fn again((site, runs): (&Site, &Engine), asked: Asked, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
-    let Asked { run, by, sent, response_mode, traceparent } = asked;
+async fn again(parts: Parts, sent: &Sent, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
+    let (State(site), (Extension(runs), Extension(caller)), Path(run), headers) = parts;
+    let response_mode = ResponseMode::read(&headers)?;
     let (edits, from, mut warnings) = request::parse_edits(&sent.0)?;
     let catalog = &site.server.catalog;
-    let traceparent = traceparent.as_deref();
-    let wanted = Wanted { keep: keep(from), edits: &edits, catalog, by: &by, traceparent };
+    let traceparent = trace(&headers);
+    let wanted =
+        Wanted { keep: keep(from), edits: &edits, catalog, by: &caller.0, traceparent: traceparent.as_deref() };
     let (new, forked) = runs.fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);
     let accepted = Accepted::new(forked.run.spec(), &warnings).after(&forked.run);
-    answer((site, runs), &new, accepted, response_mode).await
+    answer((&site, &runs), &new, accepted, response_mode).await
 }
