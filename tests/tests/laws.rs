@@ -118,19 +118,24 @@ impl Reader {
             EventKind::RunAdopted { epoch, .. } => self.adopted(*epoch),
             // The owners before belonged to another run.
             EventKind::RunForked { .. } => self.epoch = 0,
-            EventKind::ModelAsked { turn, round, .. } => {
-                assert!(!self.answered.contains(&(turn.clone(), *round)), "an answered question is not asked again");
-                self.begins(turn);
-                self.hears(turn);
+            EventKind::ModelAsked { conversation, round, .. } => {
+                assert!(
+                    !self.answered.contains(&(conversation.clone(), *round)),
+                    "an answered question is not asked again"
+                );
+                self.begins(conversation);
+                self.hears(conversation);
             }
-            EventKind::ModelRetried { turn, .. } => self.begins(turn),
-            EventKind::ModelReplied { turn, reply, completeness, .. } => self.replied(turn, reply, *completeness),
-            EventKind::ModelFailed { turn, .. } => drop(self.open.remove(turn)),
-            EventKind::ChoreBegun { turn, calls, .. } => {
-                self.chores.insert(turn.clone(), calls.iter().map(|call| call.tool.clone()).collect());
+            EventKind::ModelRetried { conversation, .. } => self.begins(conversation),
+            EventKind::ModelReplied { conversation, reply, completeness, .. } => {
+                self.replied(conversation, reply, *completeness)
             }
-            EventKind::ReviewOpened { turn, timing: Timing::DuringExecution, .. } => {
-                self.people.insert(turn.clone());
+            EventKind::ModelFailed { conversation, .. } => drop(self.open.remove(conversation)),
+            EventKind::ChoreBegun { conversation, calls, .. } => {
+                self.chores.insert(conversation.clone(), calls.iter().map(|call| call.tool.clone()).collect());
+            }
+            EventKind::ReviewOpened { conversation, timing: Timing::DuringExecution, .. } => {
+                self.people.insert(conversation.clone());
             }
             EventKind::ToolDispatched { call, .. } => {
                 self.begins(call);
@@ -143,10 +148,10 @@ impl Reader {
                 assert!(!self.is_over(call), "{call} is too late")
             }
             EventKind::ToolReturned { call, outcome, .. } => self.returned(call, outcome),
-            EventKind::TaskCompleted { turn }
-            | EventKind::TaskFailed { turn, .. }
-            | EventKind::TaskSkipped { turn, .. } => {
-                assert!(self.over.insert(turn.site()), "task {turn} ends twice");
+            EventKind::TaskCompleted { conversation }
+            | EventKind::TaskFailed { conversation, .. }
+            | EventKind::TaskSkipped { conversation, .. } => {
+                assert!(self.over.insert(conversation.site()), "task {conversation} ends twice");
             }
             _ => {}
         }

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn prompt(user: &str) -> Event {
-        let fact = EventKind::PromptBuilt { turn: Id::task(0), system: "be brief".into(), user: user.into() };
+        let fact = EventKind::PromptBuilt { conversation: Id::task(0), system: "be brief".into(), user: user.into() };
         Event { at: 1, kind: fact }
     }
 
@@ -83,7 +83,8 @@ mod tests {
         };
         for said in ["", "short", &"long ".repeat(10_000)] {
             let then = AfterFailure::GiveUp;
-            let fact = EventKind::ModelFailed { turn: Id::task(0), failure: failure.clone(), then, said: said.into() };
+            let fact =
+                EventKind::ModelFailed { conversation: Id::task(0), failure: failure.clone(), then, said: said.into() };
             let event = Event { at: 1, kind: fact };
             assert_eq!(decode(&encode(&event).unwrap(), ("s", 0)).unwrap(), event);
         }

@@ -49,7 +49,7 @@ pub(crate) fn ask() -> Ask {
     let messages = vec![Message::System { text: "Be brief.".into() }, Message::User { text: "Go on.".into() }];
     Ask {
         run: "run".into(),
-        turn: Id::task(0),
+        conversation: Id::task(0),
         task: "task".into(),
         round: 0,
         attempt: 0,

@@ -107,7 +107,7 @@ fn facts(exchange: &str) -> String {
 /// Returns the calls, all in one reply.
 fn called(calls: Vec<PlannedCall>, ask: &Ask) -> (Vec<Piece>, Reply) {
     let call = |(at, call): (usize, PlannedCall)| {
-        let provider_id = format!("call_{}.{}.{at}", ask.turn, ask.round);
+        let provider_id = format!("call_{}.{}.{at}", ask.conversation, ask.round);
         Part::Call(Call { provider_id, tool: call.tool, args: call.args.to_string().into(), native: None })
     };
     let parts = calls.into_iter().enumerate().map(call).collect();

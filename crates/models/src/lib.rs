@@ -54,7 +54,7 @@ pub struct Ask {
     /// The run that makes the request.
     pub run: Arc<str>,
     /// The conversation that makes the request.
-    pub turn: Id,
+    pub conversation: Id,
     /// The task's name, for scripts and traces.
     pub task: Arc<str>,
     /// The round of the conversation, from 0.

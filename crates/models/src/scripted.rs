@@ -165,7 +165,7 @@ impl ScriptedModel {
 
 impl Model for ScriptedModel {
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
-        let place = format!("{}.{}", ask.turn, ask.round);
+        let place = format!("{}.{}", ask.conversation, ask.round);
         let steps = VecDeque::from(self.steps(&ask, &place));
         let open = Open { place, ask, ledger: self.ledger.clone(), end: What::Dropped };
         open.write(What::Asked);
@@ -245,14 +245,14 @@ mod tests {
     use super::*;
     use crate::conformance::{self, CALLS, Scene, Set, USED, WORDS, conforms};
 
-    fn ask(turn: &str, round: u32) -> Ask {
+    fn ask(conversation: &str, round: u32) -> Ask {
         Ask {
             run: "run".into(),
-            turn: Id::from(turn),
-            task: format!("task {turn}").into(),
+            conversation: Id::from(conversation),
+            task: format!("task {conversation}").into(),
             round,
             attempt: 0,
-            messages: Arc::new(vec![Message::User { text: format!("question {turn}").into() }]),
+            messages: Arc::new(vec![Message::User { text: format!("question {conversation}").into() }]),
             tools: Arc::new([]),
             belt: Arc::new([]),
             max_output_tokens: 100,
@@ -293,7 +293,7 @@ mod tests {
             Scene::Held => Line::new().says(WORDS[0]).hangs(),
         };
         let model = ScriptedModel::new().otherwise(line);
-        let place = format!("{}.0", conformance::ask().turn);
+        let place = format!("{}.0", conformance::ask().conversation);
         let hung_up = model.clone();
         let hung_up = async move { hung_up.until(What::Dropped, &place).await }.boxed();
         future::ready(Set { model: Arc::new(model), hung_up }).boxed()
@@ -331,14 +331,14 @@ mod tests {
             .in_task("task 1", 0, line("hidden"))
             .says("1.0", "by place")
             .says("1.0.0.0", "subtask");
-        for (turn, round, text) in [
+        for (conversation, round, text) in [
             ("1", 0, "by place"),
             ("2", 0, "by task"),
             ("2", 1, "second round"),
             ("3", 0, "otherwise"),
             ("1.0.0", 0, "subtask"),
         ] {
-            assert_eq!(words(&model, ask(turn, round)).await, text);
+            assert_eq!(words(&model, ask(conversation, round)).await, text);
         }
     }
 
@@ -352,10 +352,10 @@ mod tests {
     #[tokio::test]
     async fn a_line_fails_as_often_as_told_at_each_place_and_then_answers() {
         let model = ScriptedModel::new().otherwise(Line::new().fails(2, overloaded()).says("at last"));
-        for turn in ["1", "2"] {
-            assert_eq!(pieces(&model, ask(turn, 0)).await, [Err(overloaded())]);
-            assert_eq!(pieces(&model, ask(turn, 0)).await, [Err(overloaded())]);
-            assert_eq!(words(&model, ask(turn, 0)).await, "at last");
+        for conversation in ["1", "2"] {
+            assert_eq!(pieces(&model, ask(conversation, 0)).await, [Err(overloaded())]);
+            assert_eq!(pieces(&model, ask(conversation, 0)).await, [Err(overloaded())]);
+            assert_eq!(words(&model, ask(conversation, 0)).await, "at last");
         }
     }
 
@@ -399,7 +399,7 @@ mod tests {
     async fn questions_that_meet_at_a_barrier_were_in_flight_together() {
         let barrier = Arc::new(Barrier::new(3));
         let model = ScriptedModel::new().otherwise(Line::new().waits(&barrier).says("hi"));
-        let answers = ["1", "2", "3"].map(|turn| words(&model, ask(turn, 0)));
+        let answers = ["1", "2", "3"].map(|conversation| words(&model, ask(conversation, 0)));
         assert_eq!(future::join_all(answers).await, ["hi"; 3]);
         model.until(What::Answered, "3.0").await;
         assert_eq!(model.in_flight_max(), 3);

@@ -65,16 +65,20 @@ fn said(frame: &ring::Frame) -> Option<(&'static str, String)> {
 #[expect(clippy::wildcard_enum_match_arm, reason = "a peer is told of the steps that take time")]
 fn event_said(frame: &RunFrame) -> Option<(&'static str, String)> {
     Some(match frame {
-        RunFrame::TaskStarted { task, .. } => ("RUNNING", format!("{} has begun", task.turn.agent_role)),
-        RunFrame::LlmIterationStarted { turn, model, .. } => ("RUNNING", format!("{} asks {model}", turn.agent_role)),
-        RunFrame::ModelRetried { call, .. } => ("RUNNING", format!("{} asks once more", call.turn.agent_role)),
-        RunFrame::ToolDispatched { turn, tool_name, .. } => {
-            ("RUNNING", format!("{} calls {tool_name}", turn.agent_role))
+        RunFrame::TaskStarted { task, .. } => ("RUNNING", format!("{} has begun", task.conversation.agent_role)),
+        RunFrame::LlmIterationStarted { conversation, model, .. } => {
+            ("RUNNING", format!("{} asks {model}", conversation.agent_role))
         }
-        RunFrame::ToolCalled { turn, tool_name, .. } => {
-            ("RUNNING", format!("{} has called {tool_name}", turn.agent_role))
+        RunFrame::ModelRetried { call, .. } => ("RUNNING", format!("{} asks once more", call.conversation.agent_role)),
+        RunFrame::ToolDispatched { conversation, tool_name, .. } => {
+            ("RUNNING", format!("{} calls {tool_name}", conversation.agent_role))
         }
-        RunFrame::SubtaskStarted { turn, .. } => ("RUNNING", format!("{} has begun a subtask", turn.agent_role)),
+        RunFrame::ToolCalled { conversation, tool_name, .. } => {
+            ("RUNNING", format!("{} has called {tool_name}", conversation.agent_role))
+        }
+        RunFrame::SubtaskStarted { conversation, .. } => {
+            ("RUNNING", format!("{} has begun a subtask", conversation.agent_role))
+        }
         RunFrame::DelegationStarted { delegation, .. } => {
             let by = delegation.delegating_agent_role.as_deref().unwrap_or_default();
             ("RUNNING", format!("{} works for {by}", delegation.worker_role))

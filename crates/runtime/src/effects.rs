@@ -156,9 +156,9 @@ async fn ask(question: Box<Question>, stage: &Stage) -> Report {
         let message = format!("there is no model '{}' any more", question.model);
         let failure =
             Failure { kind: FailureKind::Refused, message, retry_after_ms: None, status: None, charged: false };
-        return Report::Unanswered { turn: question.turn, failure, dice: 0, said: Text::default() };
+        return Report::Unanswered { conversation: question.conversation, failure, dice: 0, said: Text::default() };
     };
-    let turn = question.turn.clone();
+    let conversation = question.conversation.clone();
     let alias = question.model.clone();
     let began = Instant::now();
     let outcome = listen(&**model, question, stage).await;
@@ -166,10 +166,10 @@ async fn ask(question: Box<Question>, stage: &Stage) -> Report {
     count_model(stage, &alias, &outcome, took);
     let latency_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     match outcome {
-        Ok((reply, usage)) => Report::Replied { turn, reply: Arc::new(reply), usage, latency_ms },
+        Ok((reply, usage)) => Report::Replied { conversation, reply: Arc::new(reply), usage, latency_ms },
         Err(failure) => {
             let failure = named(failure, &alias, model.address().as_deref());
-            Report::Unanswered { turn, failure, dice: dice(), said: Text::default() }
+            Report::Unanswered { conversation, failure, dice: dice(), said: Text::default() }
         }
     }
 }
@@ -207,18 +207,19 @@ type Heard = (consort_core::message::Reply, Option<consort_core::message::Usage>
 
 /// Returns a question as a model takes it, with the files that its messages name.
 async fn asked(question: Box<Question>, stage: &Stage) -> Ask {
-    let Question { model, turn, task, round, attempt, messages, tools, belt, options, schema, max_output } = *question;
+    let Question { model, conversation, task, round, attempt, messages, tools, belt, options, schema, max_output } =
+        *question;
     let info = stage.seams.models.infos().find(|info| info.alias == model);
     let attachments = Attachments::new(stage.seams.log.clone());
     let (messages, files) = files::attach(messages, info.map(|info| &**info), &attachments).await;
     let run = stage.run.clone();
     let task = task.into();
     let max_output_tokens = max_output;
-    Ask { run, turn, task, round, attempt, messages, tools, belt, max_output_tokens, options, schema, files }
+    Ask { run, conversation, task, round, attempt, messages, tools, belt, max_output_tokens, options, schema, files }
 }
 
 async fn listen(model: &dyn Model, question: Box<Question>, stage: &Stage) -> Result<Heard, Failure> {
-    let turn = question.turn.clone();
+    let conversation = question.conversation.clone();
     let offered = !question.tools.is_empty();
     let mut pieces = model.stream(asked(question, stage).await);
     let mut charged = false;
@@ -226,15 +227,15 @@ async fn listen(model: &dyn Model, question: Box<Question>, stage: &Stage) -> Re
         match piece? {
             Piece::Delta(text) => {
                 charged = true;
-                stage.ring.delta(&turn, &stage.voice, &text, stage.seams.clock.now());
+                stage.ring.delta(&conversation, &stage.voice, &text, stage.seams.clock.now());
             }
             Piece::Thinking(text) => {
                 charged = true;
-                stage.ring.thought(&turn, &stage.voice, &text);
+                stage.ring.thought(&conversation, &stage.voice, &text);
             }
             Piece::Done(reply, usage) => {
                 if !offered && reply.calls().next().is_some() {
-                    tracing::warn!(run = %stage.run, %turn, "a model that was offered no tools calls some: they are not called");
+                    tracing::warn!(run = %stage.run, %conversation, "a model that was offered no tools calls some: they are not called");
                 }
                 return Ok((reply, usage));
             }

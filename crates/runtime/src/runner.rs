@@ -249,13 +249,13 @@ impl Runner {
     /// Adds the partial text of a model call that did not finish to its report.
     fn hushed(&self, report: Report) -> Report {
         match report {
-            Report::Replied { ref turn, .. } => {
-                self.window.ring.hush(turn);
+            Report::Replied { ref conversation, .. } => {
+                self.window.ring.hush(conversation);
                 report
             }
-            Report::Unanswered { turn, failure, dice, .. } => {
-                let said = self.window.ring.hush(&turn).into();
-                Report::Unanswered { turn, failure, dice, said }
+            Report::Unanswered { conversation, failure, dice, .. } => {
+                let said = self.window.ring.hush(&conversation).into();
+                Report::Unanswered { conversation, failure, dice, said }
             }
             Report::Dropped { id, .. } => {
                 let said = self.window.ring.hush(&id).into();
@@ -436,7 +436,7 @@ impl Runner {
             Effect::Call { tool, .. } => tool.cancel,
         };
         let voice = match &effect {
-            Effect::Ask(question) => self.run.voice(&self.id, &question.turn),
+            Effect::Ask(question) => self.run.voice(&self.id, &question.conversation),
             Effect::Call { id, .. } => self.run.progress_voice(&self.id, id),
         };
         let stage = Stage {

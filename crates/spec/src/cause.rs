@@ -268,7 +268,7 @@ mod tests {
             let old = json!({ "at": 1, "fact": { "task_failed": {
                 "turn": "1", "reason": failure.reason(), "cancelled": cancelled } } });
             let cause = Some(failure.cause().clone());
-            let now = EventKind::TaskFailed { turn: Id::task(0), reason: failure.reason(), cancelled, cause };
+            let now = EventKind::TaskFailed { conversation: Id::task(0), reason: failure.reason(), cancelled, cause };
             assert_eq!(read(&old.to_string()), now);
         }
     }
@@ -276,8 +276,12 @@ mod tests {
     #[test]
     fn words_that_only_look_like_a_cause_are_left_alone() {
         for reason in ["refused: MAX_ITERATIONS: no", "schema_not_satisfied: because", "Cancelled by the weather"] {
-            let mut fact =
-                EventKind::TaskFailed { turn: Id::task(0), reason: reason.to_owned(), cancelled: false, cause: None };
+            let mut fact = EventKind::TaskFailed {
+                conversation: Id::task(0),
+                reason: reason.to_owned(),
+                cancelled: false,
+                cause: None,
+            };
             let before = fact.clone();
             fact.upgrade();
             assert_eq!(fact, before);

@@ -105,20 +105,50 @@ pub enum EventKind {
     /// An expression was evaluated, which happens once; everything that follows from it follows from this.
     ExpressionEvaluated { of: Subject, key: Key, result: Evaluated },
     /// A task began.
-    TaskStarted { turn: Id },
+    TaskStarted {
+        #[serde(rename = "turn")]
+        conversation: Id,
+    },
     /// The opening messages of the conversation with the model were written.
-    PromptBuilt { turn: Id, system: Text, user: Text },
+    PromptBuilt {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        system: Text,
+        user: Text,
+    },
     /// The run itself makes calls for a task.
-    ChoreBegun { turn: Id, chore: Chore, calls: Vec<Call> },
+    ChoreBegun {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        chore: Chore,
+        calls: Vec<Call>,
+    },
     /// The model is about to be asked for suggestions for the next run.
-    ReflectionBegun { turn: Id },
+    ReflectionBegun {
+        #[serde(rename = "turn")]
+        conversation: Id,
+    },
     /// The model is about to be asked; `claim` is taken out of the budget.
-    ModelAsked { turn: Id, round: u32, model: String, claim: Claim, max_output: u64 },
+    ModelAsked {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        round: u32,
+        model: String,
+        claim: Claim,
+        max_output: u64,
+    },
     /// The same question is about to be asked once more.
-    ModelRetried { turn: Id, attempt: u32, claim: Claim, max_output: u64 },
+    ModelRetried {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        attempt: u32,
+        claim: Claim,
+        max_output: u64,
+    },
     /// The model replied, with an answer or with calls to make.
     ModelReplied {
-        turn: Id,
+        #[serde(rename = "turn")]
+        conversation: Id,
         reply: Arc<Reply>,
         usage: Option<Usage>,
         latency_ms: u64,
@@ -127,33 +157,59 @@ pub enum EventKind {
     },
     /// The reply ended at the output limit, in its text or in a call; holds the step that follows.
     AnswerTruncated {
-        turn: Id,
+        #[serde(rename = "turn")]
+        conversation: Id,
         then: Sequel,
         #[serde(default)]
         in_call: bool,
     },
     /// The reply is empty; holds the step that follows.
-    AnswerEmpty { turn: Id, then: Sequel },
+    AnswerEmpty {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        then: Sequel,
+    },
     /// The amount that the answer took out of the budget: the provider's count, or else the whole amount set
     /// aside.
-    UsageCounted { turn: Id, used: Claim },
+    UsageCounted {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        used: Claim,
+    },
     /// The model did not answer; holds the step that follows. Text it had already sent is discarded, unless the
     /// conversation ends with it.
     ModelFailed {
-        turn: Id,
+        #[serde(rename = "turn")]
+        conversation: Id,
         failure: Failure,
         then: AfterFailure,
         #[serde(default, skip_serializing_if = "Text::is_empty")]
         said: Text,
     },
     /// The oldest exchanges no longer fit and are not sent any more.
-    HistoryDropped { turn: Id, exchanges: usize },
+    HistoryDropped {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        exchanges: usize,
+    },
     /// The answer breaks its schema and is sent back.
-    OutputRejected { turn: Id, violations: Vec<String> },
+    OutputRejected {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        violations: Vec<String>,
+    },
     /// One more round is permitted: tools are not offered any more, and the model is asked to answer.
-    LastRoundBegun { turn: Id },
+    LastRoundBegun {
+        #[serde(rename = "turn")]
+        conversation: Id,
+    },
     /// The model repeated the same failing call several times, and is notified of that.
-    LoopNoticed { turn: Id, tool: String, times: u32 },
+    LoopNoticed {
+        #[serde(rename = "turn")]
+        conversation: Id,
+        tool: String,
+        times: u32,
+    },
     /// A tool is about to be called; `lent` is the amount it may take out of the budget.
     ToolDispatched {
         call: Id,
@@ -173,7 +229,10 @@ pub enum EventKind {
         schema: Option<Schema>,
     },
     /// A subtask that owes a structured result answered in prose, and is reminded.
-    FinishDemanded { turn: Id },
+    FinishDemanded {
+        #[serde(rename = "turn")]
+        conversation: Id,
+    },
     /// A call became work for another agent, the one of the task at position `worker`.
     DelegationStarted { call: Id, worker: usize, task: String, system: Text, user: Text },
     /// The agent that the work was delegated to completed it or failed.
@@ -194,7 +253,8 @@ pub enum EventKind {
     /// limit.
     ReviewOpened {
         review: u32,
-        turn: Id,
+        #[serde(rename = "turn")]
+        conversation: Id,
         timing: Timing,
         due: Option<Millis>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,10 +267,14 @@ pub enum EventKind {
     /// A review was closed because there is nothing left to decide.
     ReviewClosed { review: u32 },
     /// The task has its output. A task with instances has the outputs of those.
-    TaskCompleted { turn: Id },
+    TaskCompleted {
+        #[serde(rename = "turn")]
+        conversation: Id,
+    },
     /// The task gave up or was stopped.
     TaskFailed {
-        turn: Id,
+        #[serde(rename = "turn")]
+        conversation: Id,
         reason: String,
         cancelled: bool,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -218,7 +282,8 @@ pub enum EventKind {
     },
     /// The task will not run.
     TaskSkipped {
-        turn: Id,
+        #[serde(rename = "turn")]
+        conversation: Id,
         reason: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<SkipCause>,
@@ -226,7 +291,12 @@ pub enum EventKind {
     /// A person or program sent a message to the agents.
     DirectiveGiven { directive: Directive },
     /// A directive is part of an agent's next model call.
-    DirectiveDelivered { directive: u32, turn: Id, round: u32 },
+    DirectiveDelivered {
+        directive: u32,
+        #[serde(rename = "turn")]
+        conversation: Id,
+        round: u32,
+    },
     /// Every later model call of the run goes to this model.
     ModelSwitched { models: Vec<Arc<ModelInfo>>, previous: String, by: String },
     /// A person or program asked for the run to stop.
@@ -362,28 +432,28 @@ impl EventKind {
     /// run, and for one whose subject has a number of its own.
     pub fn place(&self) -> Option<&Id> {
         match self {
-            EventKind::ExpressionEvaluated { of: Subject::Task { turn }, .. }
-            | EventKind::TaskStarted { turn }
-            | EventKind::PromptBuilt { turn, .. }
-            | EventKind::ChoreBegun { turn, .. }
-            | EventKind::ReflectionBegun { turn }
-            | EventKind::ModelAsked { turn, .. }
-            | EventKind::ModelRetried { turn, .. }
-            | EventKind::ModelReplied { turn, .. }
-            | EventKind::AnswerTruncated { turn, .. }
-            | EventKind::AnswerEmpty { turn, .. }
-            | EventKind::UsageCounted { turn, .. }
-            | EventKind::ModelFailed { turn, .. }
-            | EventKind::HistoryDropped { turn, .. }
-            | EventKind::OutputRejected { turn, .. }
-            | EventKind::LastRoundBegun { turn }
-            | EventKind::LoopNoticed { turn, .. }
-            | EventKind::FinishDemanded { turn }
-            | EventKind::ReviewOpened { turn, .. }
-            | EventKind::TaskCompleted { turn }
-            | EventKind::TaskFailed { turn, .. }
-            | EventKind::TaskSkipped { turn, .. }
-            | EventKind::DirectiveDelivered { turn, .. } => Some(turn),
+            EventKind::ExpressionEvaluated { of: Subject::Task { conversation }, .. }
+            | EventKind::TaskStarted { conversation }
+            | EventKind::PromptBuilt { conversation, .. }
+            | EventKind::ChoreBegun { conversation, .. }
+            | EventKind::ReflectionBegun { conversation }
+            | EventKind::ModelAsked { conversation, .. }
+            | EventKind::ModelRetried { conversation, .. }
+            | EventKind::ModelReplied { conversation, .. }
+            | EventKind::AnswerTruncated { conversation, .. }
+            | EventKind::AnswerEmpty { conversation, .. }
+            | EventKind::UsageCounted { conversation, .. }
+            | EventKind::ModelFailed { conversation, .. }
+            | EventKind::HistoryDropped { conversation, .. }
+            | EventKind::OutputRejected { conversation, .. }
+            | EventKind::LastRoundBegun { conversation }
+            | EventKind::LoopNoticed { conversation, .. }
+            | EventKind::FinishDemanded { conversation }
+            | EventKind::ReviewOpened { conversation, .. }
+            | EventKind::TaskCompleted { conversation }
+            | EventKind::TaskFailed { conversation, .. }
+            | EventKind::TaskSkipped { conversation, .. }
+            | EventKind::DirectiveDelivered { conversation, .. } => Some(conversation),
             EventKind::ToolDispatched { call, .. }
             | EventKind::CallCharged { call, .. }
             | EventKind::SubtaskStarted { call, .. }

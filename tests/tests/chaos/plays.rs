@@ -73,11 +73,11 @@ fn lines(model: ScriptedModel) -> ScriptedModel {
         .when(|ask| is(ask, "form", 0), Line::new().says("not a form"))
         .when(|ask| &*ask.task == "form", Line::new().says(r#"{"n":1}"#))
         .when(|ask| ask.round.is_multiple_of(2), side_by_side.calls(DOOR, &text("d")))
-        .when(|ask| ask.turn.depth() > 0, Line::new().says("a part"))
+        .when(|ask| ask.conversation.depth() > 0, Line::new().says("a part"))
         .otherwise(Line::new().says("done"))
 }
 
 /// Returns whether the request is one of the even rounds of this task at this depth, which make calls.
 fn is(ask: &Ask, task: &str, depth: u32) -> bool {
-    &*ask.task == task && ask.turn.depth() == depth && ask.round.is_multiple_of(2)
+    &*ask.task == task && ask.conversation.depth() == depth && ask.round.is_multiple_of(2)
 }

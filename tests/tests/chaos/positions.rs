@@ -60,8 +60,12 @@ impl Positions {
                 }
                 EventKind::ToolDispatched { call, .. } => drop(calls.insert(call)),
                 EventKind::ToolReturned { call, .. } => drop(calls.remove(call)),
-                EventKind::ModelAsked { turn, .. } | EventKind::ModelRetried { turn, .. } => drop(models.insert(turn)),
-                EventKind::ModelReplied { turn, .. } | EventKind::ModelFailed { turn, .. } => drop(models.remove(turn)),
+                EventKind::ModelAsked { conversation, .. } | EventKind::ModelRetried { conversation, .. } => {
+                    models.insert(conversation);
+                }
+                EventKind::ModelReplied { conversation, .. } | EventKind::ModelFailed { conversation, .. } => {
+                    models.remove(conversation);
+                }
                 EventKind::ReviewOpened { review, .. } => drop(reviews.insert(*review)),
                 EventKind::ReviewDecided { review, .. }
                 | EventKind::ReviewTimedOut { review, .. }

@@ -150,7 +150,7 @@ struct SlowModel {
 
 impl Model for SlowModel {
     fn stream(&self, ask: Ask) -> BoxStream<'static, Result<Piece, Failure>> {
-        let place = format!("{}/{}.{}", ask.run, ask.turn, ask.round);
+        let place = format!("{}/{}.{}", ask.run, ask.conversation, ask.round);
         let dice = self.dice;
         let answer = self.inner.stream(ask);
         async move { moment(dice, &place, MODEL_US).await }.map(|()| answer).flatten_stream().boxed()

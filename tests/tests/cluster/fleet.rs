@@ -400,7 +400,7 @@ impl Model for Guarded {
         let asked = self.asked.clone();
         let script = self.script.clone();
         let answer = async move {
-            let key = format!("{}/{}.{}.{}", ask.run, ask.turn, ask.round, ask.attempt);
+            let key = format!("{}/{}.{}.{}", ask.run, ask.conversation, ask.round, ask.attempt);
             outside.begin(&ask.run.clone(), key, false).await;
             let using = asked.begin(&outside.store, &outside.way);
             sleep(Duration::from_millis(300)).await;

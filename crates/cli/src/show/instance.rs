@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use consort_core::frame::field::TurnPlace;
+use consort_core::frame::field::ConversationPlace;
 
 use super::view::{Conversation, State, Task, View};
 
@@ -22,7 +22,7 @@ pub(super) fn number(id: &str) -> Option<usize> {
 }
 
 /// Returns the name of a task, with the item and the round of its instance.
-pub(super) fn name(task: &str, place: &TurnPlace) -> String {
+pub(super) fn name(task: &str, place: &ConversationPlace) -> String {
     let item = place.item.map(|item| format!(" [item {item}]")).unwrap_or_default();
     let round = place.round.map(|round| format!(" (round {round})")).unwrap_or_default();
     format!("{task}{item}{round}")
@@ -30,7 +30,7 @@ pub(super) fn name(task: &str, place: &TurnPlace) -> String {
 
 impl View {
     /// Adds a line below its task for an instance that is seen for the first time.
-    pub(super) fn arrive(&mut self, place: &TurnPlace, now: Duration) {
+    pub(super) fn arrive(&mut self, place: &ConversationPlace, now: Duration) {
         let Some(id) = instance(&place.turn_id) else { return };
         let Some(task) = self.task_of(id) else { return };
         if task.subtasks.iter().any(|it| it.id == id) {

@@ -107,7 +107,7 @@ fn of_task(view: &View, event: &RunFrame) -> Option<String> {
         run::Frame::TaskCompleted { task, duration_ms, truncated, .. } => {
             let cut = if *truncated == Nullable::Value(true) { ", cut at the output limit" } else { "" };
             let took = span(Duration::from_millis(*duration_ms));
-            format!("done in {took}{}{cut}", used(view, &task.turn.turn_id))
+            format!("done in {took}{}{cut}", used(view, &task.conversation.turn_id))
         }
         run::Frame::TaskFailed { cancelled: Some(_), .. } => "cancelled".to_owned(),
         run::Frame::TaskFailed { reason, .. } => format!("failed: {}", one_line(reason)),

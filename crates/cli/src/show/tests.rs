@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use consort_core::event::Timing;
 use consort_core::frame::field::{
-    CallOutcome, DecisionWord, DeclaredTask, Delegation, Iso, ModelCall, Nullable, ResponseType, Review, TaskPlace,
-    Then, ToolRequest, TurnPlace,
+    CallOutcome, ConversationPlace, DecisionWord, DeclaredTask, Delegation, Iso, ModelCall, Nullable, ResponseType,
+    Review, TaskPlace, Then, ToolRequest,
 };
 use consort_core::frame::live::LiveFrame;
 use consort_core::frame::numbered::{EventFrame, RunFrame};
@@ -56,17 +56,23 @@ fn accepted() -> Received {
 }
 
 /// Returns the place of a task, of an instance or of a subtask.
-fn place(id: &str) -> TurnPlace {
+fn place(id: &str) -> ConversationPlace {
     let task = id.split('.').next().unwrap();
     let after = |mark: char| task.split_once(mark).and_then(|(_, rest)| rest.split('i').next()?.parse().ok());
     let task_index = task.split(['r', 'i']).next().unwrap().parse().unwrap();
-    TurnPlace { task_index, turn_id: id.to_owned(), item: after('i'), round: after('r'), ..TurnPlace::default() }
+    ConversationPlace {
+        task_index,
+        turn_id: id.to_owned(),
+        item: after('i'),
+        round: after('r'),
+        ..ConversationPlace::default()
+    }
 }
 
 fn task(id: &str) -> TaskPlace {
-    let turn = place(id);
-    let task_name = NAMES.get(turn.task_index - 1).map(|name| (*name).to_owned());
-    TaskPlace { turn, task_name }
+    let conversation = place(id);
+    let task_name = NAMES.get(conversation.task_index - 1).map(|name| (*name).to_owned());
+    TaskPlace { conversation, task_name }
 }
 
 fn started(id: &str) -> Received {
@@ -76,21 +82,27 @@ fn started(id: &str) -> Received {
 fn asked(id: &str, model: &str) -> Received {
     let model = model.to_owned();
     let messages = Vec::new();
-    event(Frame::LlmIterationStarted { turn: place(id), iteration_index: 0, model, messages, total_message_count: 1 })
+    event(Frame::LlmIterationStarted {
+        conversation: place(id),
+        iteration_index: 0,
+        model,
+        messages,
+        total_message_count: 1,
+    })
 }
 
 fn token(id: &str, words: &str) -> Received {
-    let turn = place(id).into();
+    let conversation = place(id).into();
     let token = words.to_owned();
     // Not the first words of the answer.
     let offset = 1;
-    Received::live(LiveFrame::Token { run_id: "run-1".into(), turn, token, offset, sent_at: AT }.text())
+    Received::live(LiveFrame::Token { run_id: "run-1".into(), conversation, token, offset, sent_at: AT }.text())
 }
 
 fn wants(id: &str, tools: &[&str]) -> Received {
     let request = |name: &&str| ToolRequest { name: (*name).to_owned(), arguments: "{}".into() };
     event(Frame::LlmIterationCompleted {
-        turn: place(id),
+        conversation: place(id),
         iteration_index: Some(0),
         response_type: ResponseType::ToolCalls,
         response_text: None,
@@ -104,7 +116,7 @@ fn wants(id: &str, tools: &[&str]) -> Received {
 
 fn used(id: &str, tokens: i64, cost: &str) -> Received {
     event(Frame::MetricsSnapshot {
-        turn: place(id),
+        conversation: place(id),
         input_tokens: tokens,
         output_tokens: 0,
         llm_latency_ms: 1,
@@ -116,7 +128,7 @@ fn used(id: &str, tokens: i64, cost: &str) -> Received {
 
 fn overloaded(id: &str) -> Received {
     event(Frame::ModelFailed {
-        call: ModelCall { turn: place(id), iteration_index: Some(0), model: Some("sonnet".to_owned()) },
+        call: ModelCall { conversation: place(id), iteration_index: Some(0), model: Some("sonnet".to_owned()) },
         error: FailureKind::Overloaded,
         message: "503 overloaded".to_owned(),
         then: Then::Retry { at: Iso(AT.0 + 3_500) },
@@ -125,7 +137,7 @@ fn overloaded(id: &str) -> Received {
 
 fn returned(id: &str, call: &str, outcome: CallOutcome, result: &str) -> Received {
     event(Frame::ToolCalled {
-        turn: place(id),
+        conversation: place(id),
         call_id: call.to_owned(),
         tool_name: "calculator".to_owned(),
         duration_ms: 1_300,
@@ -139,7 +151,7 @@ fn returned(id: &str, call: &str, outcome: CallOutcome, result: &str) -> Receive
 
 fn subtask(id: &str, call: &str, title: &str) -> Received {
     event(Frame::SubtaskStarted {
-        turn: place(id),
+        conversation: place(id),
         call_id: call.to_owned(),
         title: title.to_owned(),
         instructions: "find them".into(),
@@ -203,7 +215,7 @@ fn under_way() -> Vec<Received> {
         used("2", 1204, "0.00120000"),
         wants("2", &["calculator"]),
         event(Frame::ToolDispatched {
-            turn: place("2"),
+            conversation: place("2"),
             call_id: "2.0.0".to_owned(),
             tool_name: "calculator".to_owned(),
             tool_arguments: "{\"input\":\"3 * 25\"}".to_owned(),

@@ -64,8 +64,8 @@ impl View {
                 EventFrame::Turn(_) => {}
             },
             Frame::Live(live) => match &**live {
-                LiveFrame::Token { turn, token, offset, .. } => {
-                    self.change(&turn.turn_id, |it| it.state.say(token, *offset));
+                LiveFrame::Token { conversation, token, offset, .. } => {
+                    self.change(&conversation.turn_id, |it| it.state.say(token, *offset));
                 }
                 LiveFrame::Chunk { .. } | LiveFrame::ToolProgress(_) => {}
             },
@@ -83,8 +83,8 @@ impl View {
         match &event.frame {
             run::Frame::RunAccepted { ensemble, workflow, tasks, .. } => self.accepted(ensemble, *workflow, tasks),
             run::Frame::RunForked { .. } => self.forked(now),
-            run::Frame::ToolCalled { turn, call_id, outcome, tool_result, .. } => {
-                self.change(&turn.turn_id, |it| it.state.close(call_id));
+            run::Frame::ToolCalled { conversation, call_id, outcome, tool_result, .. } => {
+                self.change(&conversation.turn_id, |it| it.state.close(call_id));
                 self.returned(call_id, *outcome, tool_result, now);
             }
             run::Frame::SubtaskStarted { call_id, title, .. } => self.delegated(call_id, title, now),
@@ -278,7 +278,7 @@ impl View {
     fn review_opened(&mut self, review: &Requested, now: Duration) {
         let due = time_limit(review).map(|limit| now + limit);
         let then = after_timeout(review.on_timeout);
-        let subject = review.task.turn.turn_id.clone();
+        let subject = review.task.conversation.turn_id.clone();
         let about = about(review);
         match &about {
             About::Beginning | About::Output(_) => {
@@ -317,7 +317,7 @@ impl View {
                     self.truncated.push(name_of(task));
                 }
                 self.ended(task, now, State::Done);
-                let Some(conversation) = self.conversation_at(&task.turn.turn_id) else { return };
+                let Some(conversation) = self.conversation_at(&task.conversation.turn_id) else { return };
                 conversation.took = Some(Duration::from_millis(*duration_ms));
                 conversation.tokens = u64::try_from(*token_count).ok().or(conversation.tokens);
                 conversation.parsed = parsed_output.as_option().cloned();
@@ -333,7 +333,7 @@ impl View {
     }
 
     fn ended(&mut self, task: &TaskPlace, now: Duration, state: State) {
-        let Some(conversation) = self.conversation_at(&task.turn.turn_id) else { return };
+        let Some(conversation) = self.conversation_at(&task.conversation.turn_id) else { return };
         conversation.took = conversation.began.map(|began| now.saturating_sub(began));
         conversation.parsed = None;
         conversation.state = state;
@@ -346,7 +346,7 @@ fn above(id: &str) -> impl Iterator<Item = &str> {
 }
 
 fn name_of(task: &TaskPlace) -> String {
-    instance::name(&task.task_name.as_deref().map(one_line).unwrap_or_default(), &task.turn)
+    instance::name(&task.task_name.as_deref().map(one_line).unwrap_or_default(), &task.conversation)
 }
 
 fn about(review: &Requested) -> About {

@@ -85,27 +85,27 @@ fn transcript(history: &[Message]) -> String {
 
 impl Run {
     /// Returns whether this is the conversation with the user, and not a task of a workflow.
-    pub(crate) fn converses(&self, turn: &Id) -> bool {
-        turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_none())
+    pub(crate) fn converses(&self, conversation: &Id) -> bool {
+        conversation.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_none())
     }
 
     /// Returns whether this is a task of the workflow that answers.
-    pub(crate) fn is_step(&self, turn: &Id) -> bool {
-        turn.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some())
+    pub(crate) fn is_step(&self, conversation: &Id) -> bool {
+        conversation.parent().is_none() && self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some())
     }
 
     /// Returns the name of the parent of a conversation's calls; the conversation with the user has none.
-    pub(crate) fn parent_name<'a>(&'a self, turn: &'a Id) -> Option<&'a str> {
-        if self.is_step(turn) {
-            return self.spec().tasks.get(turn.task_index()).map(|task| task.name.as_str());
+    pub(crate) fn parent_name<'a>(&'a self, conversation: &'a Id) -> Option<&'a str> {
+        if self.is_step(conversation) {
+            return self.spec().tasks.get(conversation.task_index()).map(|task| task.name.as_str());
         }
-        turn.parent().map(|_| self.chat().name(turn))
+        conversation.parent().map(|_| self.chat().name(conversation))
     }
 
     /// Returns the number of levels below the conversation with the user.
-    pub(crate) fn level_of(&self, turn: &Id) -> u32 {
+    pub(crate) fn level_of(&self, conversation: &Id) -> u32 {
         let below = self.spec().chat.as_ref().is_some_and(|chat| chat.workflow.is_some());
-        turn.depth() + u32::from(below)
+        conversation.depth() + u32::from(below)
     }
 
     /// Returns the answer of a workflow that completed.
@@ -123,8 +123,8 @@ impl Run {
     }
 
     /// Returns the output of a task, or of its instance.
-    pub(crate) fn output_at(&self, turn: &Id) -> Option<&Text> {
-        match &self.ended_at(turn.site())?.how {
+    pub(crate) fn output_at(&self, conversation: &Id) -> Option<&Text> {
+        match &self.ended_at(conversation.site())?.how {
             How::Completed { output, .. } => Some(output),
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
         }
@@ -136,9 +136,9 @@ impl Run {
     }
 
     /// Returns the frame of a task of the workflow.
-    pub(crate) fn step_frame(&self, turn: &Id, event: TaskEvent, more: Value) -> ChatFrame {
-        let task = self.task(turn);
-        let place = turn.site();
+    pub(crate) fn step_frame(&self, conversation: &Id, event: TaskEvent, more: Value) -> ChatFrame {
+        let task = self.task(conversation);
+        let place = conversation.site();
         let names = |position: &usize| self.spec().tasks.get(*position).map(|task| task.name.as_str());
         let context: Vec<&str> = task.into_iter().flat_map(|task| &task.context).filter_map(names).collect();
         let mut shown = json!({ "name": task.map(|task| &task.name), "description": task.map(|task| &task.description),

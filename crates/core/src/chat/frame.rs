@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::permission::category;
 use super::{ChatEventKind, PendingApproval, Reason, Turn};
+use crate::decisions::answer::Sequel;
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::shown::frame::chat::{
@@ -26,13 +27,13 @@ const INSTRUCTS: &str = "this file becomes part of what agents are told, in late
 
 impl Run {
     /// Returns the constant part of the live frames of a model that is being asked.
-    pub(crate) fn chat_voice(&self, chat: &Turn, run: &str, turn: &Id) -> ChatVoice {
+    pub(crate) fn chat_voice(&self, chat: &Turn, run: &str, conversation: &Id) -> ChatVoice {
         ChatVoice {
             base: chat.base,
             thread_id: chat.thread.as_str().into(),
             turn_id: run.into(),
-            level: self.level(turn),
-            call_id: self.model_call(turn).into(),
+            level: self.level(conversation),
+            call_id: self.model_call(conversation).into(),
         }
     }
 
@@ -47,33 +48,33 @@ impl Run {
             EventKind::RunStarted => {
                 ChatFrame::TurnStarted { model: self.spec().model.clone(), permission_mode: self.chat().mode }
             }
-            EventKind::ModelAsked { turn, round, model, .. } => ChatFrame::LlmStarted {
-                level: self.level(turn),
-                call_id: self.model_call(turn),
+            EventKind::ModelAsked { conversation, round, model, .. } => ChatFrame::LlmStarted {
+                level: self.level(conversation),
+                call_id: self.model_call(conversation),
                 model: model.clone(),
                 iteration: *round,
             },
-            EventKind::ModelReplied { turn, .. } if self.converses(turn) && self.calls(turn) => {
+            EventKind::ModelReplied { conversation, .. }
+                if self.converses(conversation) && self.calls(conversation) =>
+            {
                 let row = self.message_row(run, self.rows().len().saturating_sub(1));
-                ChatFrame::Message(Box::new(MessageRow { call_id: Some(self.model_call(turn)), ..row }))
+                ChatFrame::Message(Box::new(MessageRow { call_id: Some(self.model_call(conversation)), ..row }))
             }
-            EventKind::ModelReplied { turn, reply, .. } => ChatFrame::LlmCompleted {
-                level: self.level(turn),
-                call_id: self.model_call(turn),
+            EventKind::ModelReplied { conversation, reply, .. } => ChatFrame::LlmCompleted {
+                level: self.level(conversation),
+                call_id: self.model_call(conversation),
                 content: reply.text(),
             },
-            EventKind::AnswerTruncated { turn, then, in_call } => ChatFrame::AnswerTruncated {
-                level: self.level(turn),
-                call_id: self.model_call(turn),
+            EventKind::AnswerTruncated { conversation, then, in_call } => ChatFrame::AnswerTruncated {
+                level: self.level(conversation),
+                call_id: self.model_call(conversation),
                 then: *then,
                 in_call: *in_call,
             },
-            EventKind::AnswerEmpty { turn, then } => {
-                ChatFrame::AnswerEmpty { level: self.level(turn), call_id: self.model_call(turn), then: *then }
-            }
-            EventKind::ModelFailed { turn, failure, then, .. } => ChatFrame::LlmVoided {
-                level: self.level(turn),
-                call_id: self.model_call(turn),
+            EventKind::AnswerEmpty { conversation, then } => self.unanswered_frame(conversation, *then),
+            EventKind::ModelFailed { conversation, failure, then, .. } => ChatFrame::LlmVoided {
+                level: self.level(conversation),
+                call_id: self.model_call(conversation),
                 message: failure.to_string(),
                 then: then.into(),
             },
@@ -84,20 +85,20 @@ impl Run {
                 status: PlanningStatus::Start,
                 content: user.to_string(),
             },
-            EventKind::TaskStarted { turn } if self.is_step(turn) => {
-                self.step_frame(turn, TaskEvent::Started, json!({}))
+            EventKind::TaskStarted { conversation } if self.is_step(conversation) => {
+                self.step_frame(conversation, TaskEvent::Started, json!({}))
             }
-            EventKind::TaskCompleted { turn } if self.is_step(turn) => {
-                self.step_frame(turn, TaskEvent::Completed, json!({ "output": self.output_at(turn) }))
+            EventKind::TaskCompleted { conversation } if self.is_step(conversation) => {
+                self.step_frame(conversation, TaskEvent::Completed, json!({ "output": self.output_at(conversation) }))
             }
-            EventKind::TaskSkipped { turn, reason, .. } if self.is_step(turn) => {
-                self.step_frame(turn, TaskEvent::Skipped, json!({ "reason": reason }))
+            EventKind::TaskSkipped { conversation, reason, .. } if self.is_step(conversation) => {
+                self.step_frame(conversation, TaskEvent::Skipped, json!({ "reason": reason }))
             }
             // The turn has one error: that of the first task that failed.
-            EventKind::TaskFailed { turn, reason, cancelled, .. }
-                if self.is_step(turn) && (*cancelled || self.failed() > 1) =>
+            EventKind::TaskFailed { conversation, reason, cancelled, .. }
+                if self.is_step(conversation) && (*cancelled || self.failed() > 1) =>
             {
-                self.step_frame(turn, TaskEvent::Failed, json!({ "reason": reason }))
+                self.step_frame(conversation, TaskEvent::Failed, json!({ "reason": reason }))
             }
             EventKind::TaskFailed { cancelled: true, .. } => ChatFrame::TurnStopped {},
             EventKind::TaskFailed { reason, cause, .. } => self.error_frame(reason, cause.as_ref()),
@@ -289,21 +290,27 @@ impl Run {
     }
 
     /// Returns the id of the model call that is under way, or was the last one.
-    fn model_call(&self, turn: &Id) -> String {
-        let (calls, attempt) =
-            self.conversations().get(turn).map_or((0, 0), |turn| (turn.used().llm_calls, turn.attempt()));
-        format!("{turn}#{calls}.{attempt}")
+    fn unanswered_frame(&self, conversation: &Id, then: Sequel) -> ChatFrame {
+        ChatFrame::AnswerEmpty { level: self.level(conversation), call_id: self.model_call(conversation), then }
+    }
+
+    fn model_call(&self, conversation: &Id) -> String {
+        let (calls, attempt) = self
+            .conversations()
+            .get(conversation)
+            .map_or((0, 0), |conversation| (conversation.used().llm_calls, conversation.attempt()));
+        format!("{conversation}#{calls}.{attempt}")
     }
 
     /// Returns the parent and the nesting depth of a conversation.
-    fn level(&self, turn: &Id) -> Level {
-        Level { parent_id: self.parent_name(turn).map(str::to_owned), depth: self.level_of(turn) }
+    fn level(&self, conversation: &Id) -> Level {
+        Level { parent_id: self.parent_name(conversation).map(str::to_owned), depth: self.level_of(conversation) }
     }
 
     /// Returns the level of a call, which is that of the conversation that asked for it.
     pub(crate) fn call_level(&self, call: &Id) -> Level {
         match call.parent() {
-            Some((turn, _)) => self.level(&turn),
+            Some((conversation, _)) => self.level(&conversation),
             None => self.level(call),
         }
     }

@@ -28,21 +28,23 @@ pub(crate) fn is_blank(text: &str) -> bool {
 impl Run {
     /// Returns whether a reply in this conversation is an answer, or calls that can be made.
     pub(crate) fn completeness(&self, id: &Id, reply: &Reply) -> Completeness {
-        let Some(turn) = self.conversations().get(id) else { return Completeness::Whole };
-        let calls = !turn.tools().is_empty() && reply.calls().next().is_some();
+        let Some(conversation) = self.conversations().get(id) else { return Completeness::Whole };
+        let calls = !conversation.tools().is_empty() && reply.calls().next().is_some();
         // What a provider withheld is missing as what is beyond a limit is.
         let is_cut = reply.stop != Stop::End;
         // A critique is not worth a second call, and a conversation that must return a structured result is not
         // read as prose: it is reminded of the way to end.
-        let is_read = turn.reflecting().is_none() && (calls || turn.schema().is_none());
+        let is_read = conversation.reflecting().is_none() && (calls || conversation.schema().is_none());
         if !is_read {
             return Completeness::Whole;
         }
-        let is_blank = || is_blank(&turn.unfinished().with(&reply.text()));
+        let is_blank = || is_blank(&conversation.unfinished().with(&reply.text()));
         match (is_cut, calls) {
             (true, true) => Completeness::CutInCall,
             (false, true) => Completeness::Whole,
-            (true, false) if self.native_schema(id, turn, turn.model()).is_some() => Completeness::CutInJson,
+            (true, false) if self.native_schema(id, conversation, conversation.model()).is_some() => {
+                Completeness::CutInJson
+            }
             // An empty reply has nothing to accept.
             (true, false) if self.on_truncated(id) == OnTruncated::Accept && is_blank() => Completeness::Blank,
             (true, false) => Completeness::Cut,
@@ -61,9 +63,15 @@ impl Run {
     }
 
     /// Records the step that follows a reply that is no complete answer.
-    pub(crate) fn settle_unfinished(&self, id: &Id, turn: &Conversation, completeness: Completeness, plan: &mut Plan) {
+    pub(crate) fn settle_unfinished(
+        &self,
+        id: &Id,
+        conversation: &Conversation,
+        completeness: Completeness,
+        plan: &mut Plan,
+    ) {
         let rule = self.on_truncated(id);
-        let kept = turn.unfinished();
+        let kept = conversation.unfinished();
         let once_more = |is_left: bool| if is_left { Sequel::Continue } else { Sequel::Fail };
         let then = match (completeness, rule) {
             (Completeness::Blank, _) => once_more(kept.blanks() < ASKED_AGAIN_MAX),
@@ -80,13 +88,15 @@ impl Run {
         if then == Sequel::Continue && self.must_stop() {
             return self.fail(id, &TaskFailure::cancelled(), plan);
         }
-        let turn = id.clone();
+        let conversation = id.clone();
         plan.record(match completeness {
-            Completeness::Blank => EventKind::AnswerEmpty { turn, then },
+            Completeness::Blank => EventKind::AnswerEmpty { conversation, then },
             Completeness::CutInCall | Completeness::CutInJson => {
-                EventKind::AnswerTruncated { turn, then, in_call: true }
+                EventKind::AnswerTruncated { conversation, then, in_call: true }
             }
-            Completeness::Whole | Completeness::Cut => EventKind::AnswerTruncated { turn, then, in_call: false },
+            Completeness::Whole | Completeness::Cut => {
+                EventKind::AnswerTruncated { conversation, then, in_call: false }
+            }
         });
     }
 }

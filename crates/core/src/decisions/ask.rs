@@ -43,13 +43,13 @@ impl Run {
         for (alias, queue) in &self.wants().models {
             let slots = grants.models.get(alias).copied().unwrap_or(0);
             let mut waiting = queue.len();
-            for (id, turn) in queue.iter().filter_map(|id| self.conversations().get_key_value(id)) {
+            for (id, conversation) in queue.iter().filter_map(|id| self.conversations().get_key_value(id)) {
                 if self.must_stop() {
-                    self.stop_asking(id, turn, plan);
+                    self.stop_asking(id, conversation, plan);
                 } else if plan.asked(alias) >= slots {
                     plan.need_model(alias, waiting);
                     break;
-                } else if self.ask(id, turn, alias, plan)? == Asked::NoRoom {
+                } else if self.ask(id, conversation, alias, plan)? == Asked::NoRoom {
                     break;
                 }
                 waiting -= 1;
@@ -60,9 +60,9 @@ impl Run {
 
     /// Ends a conversation that may not ask any more. A task that only reflects has its output already and
     /// completes.
-    fn stop_asking(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
-        match turn.reflecting() {
-            Some(_) => plan.record(EventKind::TaskCompleted { turn: id.clone() }),
+    fn stop_asking(&self, id: &Id, conversation: &Conversation, plan: &mut Plan) {
+        match conversation.reflecting() {
+            Some(_) => plan.record(EventKind::TaskCompleted { conversation: id.clone() }),
             None => self.fail(id, &TaskFailure::cancelled(), plan),
         }
     }
@@ -72,11 +72,13 @@ impl Run {
         self.stop().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
     }
 
-    fn ask(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
+    fn ask(&self, id: &Id, conversation: &Conversation, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
         let limit = self.iterations_max(id);
-        if turn.iterations() >= limit && turn.reflecting().is_none() {
-            let failure = match turn.schema() {
-                Some(_) => TaskFailure::unfit(UnfitReason::IterationLimit, turn.unfit(), turn.violations()),
+        if conversation.iterations() >= limit && conversation.reflecting().is_none() {
+            let failure = match conversation.schema() {
+                Some(_) => {
+                    TaskFailure::unfit(UnfitReason::IterationLimit, conversation.unfit(), conversation.violations())
+                }
                 None => {
                     TaskFailure::new(Cause::IterationLimit, format!("no answer of '{alias}' after {limit} model calls"))
                 }
@@ -84,29 +86,34 @@ impl Run {
             self.fail(id, &failure, plan);
             return Ok(Asked::Other);
         }
-        if self.tell(id, turn, alias, plan) {
+        if self.tell(id, conversation, alias, plan) {
             return Ok(Asked::Other);
         }
         let Some(model) = self.models().get(alias) else {
             self.fail(id, &TaskFailure::new(Cause::Model, format!("there is no model '{alias}'")), plan);
             return Ok(Asked::Other);
         };
-        self.check_history(turn)?;
+        self.check_history(conversation)?;
         let mut budget = plan.budget;
         budget.claim_call()?;
-        let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(Asked::NoRoom) };
+        let Room::Fits(claim, max_output) = room(conversation, model, &mut budget)? else { return Ok(Asked::NoRoom) };
         plan.budget = budget;
-        let question = self.question(id, turn, (alias, max_output));
-        let asked =
-            EventKind::ModelAsked { turn: id.clone(), round: turn.round(), model: alias.to_owned(), claim, max_output };
+        let question = self.question(id, conversation, (alias, max_output));
+        let asked = EventKind::ModelAsked {
+            conversation: id.clone(),
+            round: conversation.round(),
+            model: alias.to_owned(),
+            claim,
+            max_output,
+        };
         plan.act(asked, Effect::Ask(Box::new(question)));
         Ok(Asked::Yes)
     }
 
     /// In a chat, checks that the history fits after everything droppable was dropped.
-    fn check_history(&self, turn: &Conversation) -> Result<(), Breach> {
+    fn check_history(&self, conversation: &Conversation) -> Result<(), Breach> {
         let limit = self.spec().limits.history_tokens;
-        let observed = turn.estimate();
+        let observed = conversation.estimate();
         if self.spec().chat.is_none() || limit == 0 || observed <= limit {
             return Ok(());
         }
@@ -115,26 +122,30 @@ impl Run {
 
     /// Records what must happen before the model is asked: directives, the last round, a notice, dropped
     /// history. Returns whether there was such a step.
-    fn tell(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> bool {
-        let directives = self.undelivered(id, turn, plan.at);
+    fn tell(&self, id: &Id, conversation: &Conversation, alias: &str, plan: &mut Plan) -> bool {
+        let directives = self.undelivered(id, conversation, plan.at);
         for (number, _) in &directives {
-            plan.record(EventKind::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
+            plan.record(EventKind::DirectiveDelivered {
+                directive: *number,
+                conversation: id.clone(),
+                round: conversation.round(),
+            });
         }
         if !directives.is_empty() {
             return true;
         }
-        let last = turn.iterations() + 1 >= self.iterations_max(id) && turn.reflecting().is_none();
-        if last && !turn.last() && !turn.tools().is_empty() {
-            plan.record(EventKind::LastRoundBegun { turn: id.clone() });
+        let last = conversation.iterations() + 1 >= self.iterations_max(id) && conversation.reflecting().is_none();
+        if last && !conversation.last() && !conversation.tools().is_empty() {
+            plan.record(EventKind::LastRoundBegun { conversation: id.clone() });
             return true;
         }
-        if let Some((tool, times)) = turn.notice() {
-            plan.record(EventKind::LoopNoticed { turn: id.clone(), tool: tool.clone(), times: *times });
+        if let Some((tool, times)) = conversation.notice() {
+            plan.record(EventKind::LoopNoticed { conversation: id.clone(), tool: tool.clone(), times: *times });
             return true;
         }
-        let exchanges = self.context_max(alias).map_or(0, |max| turn.excess(max));
+        let exchanges = self.context_max(alias).map_or(0, |max| conversation.excess(max));
         if exchanges > 0 {
-            plan.record(EventKind::HistoryDropped { turn: id.clone(), exchanges });
+            plan.record(EventKind::HistoryDropped { conversation: id.clone(), exchanges });
         }
         exchanges > 0
     }
@@ -160,59 +171,63 @@ impl Run {
         let now = plan.at;
         for (_, timer) in self.timers().iter().take_while(|(due, _)| *due <= now) {
             let Timer::Retry(id) = timer else { continue };
-            let Some(turn) = self.conversations().get(id) else { continue };
+            let Some(conversation) = self.conversations().get(id) else { continue };
             if self.must_stop() {
-                self.stop_asking(id, turn, plan);
+                self.stop_asking(id, conversation, plan);
                 continue;
             }
             let alias = self.alias(id);
             if plan.asked(&alias) >= grants.models.get(&alias).copied().unwrap_or(0) {
                 plan.need_model(&alias, 1);
             } else {
-                self.retry(id, turn, &alias, plan)?;
+                self.retry(id, conversation, &alias, plan)?;
             }
         }
         Ok(())
     }
 
-    fn retry(&self, id: &Id, turn: &Conversation, alias: &str, plan: &mut Plan) -> Result<(), Breach> {
+    fn retry(&self, id: &Id, conversation: &Conversation, alias: &str, plan: &mut Plan) -> Result<(), Breach> {
         let Some(model) = self.models().get(alias) else { return Ok(()) };
         let mut budget = plan.budget;
-        let Room::Fits(claim, max_output) = room(turn, model, &mut budget)? else { return Ok(()) };
+        let Room::Fits(claim, max_output) = room(conversation, model, &mut budget)? else { return Ok(()) };
         plan.budget = budget;
-        let attempt = turn.attempt() + 1;
-        let question = Question { attempt, ..self.question(id, turn, (alias, max_output)) };
-        let fact = EventKind::ModelRetried { turn: id.clone(), attempt, claim, max_output };
+        let attempt = conversation.attempt() + 1;
+        let question = Question { attempt, ..self.question(id, conversation, (alias, max_output)) };
+        let fact = EventKind::ModelRetried { conversation: id.clone(), attempt, claim, max_output };
         plan.act(fact, Effect::Ask(Box::new(question)));
         Ok(())
     }
 
-    fn question(&self, id: &Id, turn: &Conversation, (alias, max_output): (&str, u64)) -> Question {
-        let may_call = turn.reflecting().is_none() && (!turn.last() || turn.schema().is_some());
+    fn question(&self, id: &Id, conversation: &Conversation, (alias, max_output): (&str, u64)) -> Question {
+        let may_call = conversation.reflecting().is_none() && (!conversation.last() || conversation.schema().is_some());
         let knows_tools = self.models().get(alias).is_some_and(|model| model.tools);
         let can_call = may_call && knows_tools;
         let worker = self.worker(id);
         let task = worker.map(|task| task.name.clone()).unwrap_or_default();
         Question {
-            turn: id.clone(),
+            conversation: id.clone(),
             task,
             model: alias.to_owned(),
-            round: turn.round(),
-            attempt: turn.attempt(),
-            messages: turn.messages().clone(),
-            tools: if can_call { turn.offered() } else { Arc::default() },
-            belt: if knows_tools && turn.reflecting().is_none() { turn.tools().clone() } else { Arc::default() },
+            round: conversation.round(),
+            attempt: conversation.attempt(),
+            messages: conversation.messages().clone(),
+            tools: if can_call { conversation.offered() } else { Arc::default() },
+            belt: if knows_tools && conversation.reflecting().is_none() {
+                conversation.tools().clone()
+            } else {
+                Arc::default()
+            },
             max_output,
             options: self.model_options(worker, alias),
-            schema: self.native_schema(id, turn, alias).cloned(),
+            schema: self.native_schema(id, conversation, alias).cloned(),
         }
     }
 
     /// Returns the schema of the answer, if the provider of this model is told it. Providers take objects
     /// only; a subtask returns its result by a call, and a critique has no schema.
-    pub(crate) fn native_schema(&self, id: &Id, turn: &Conversation, alias: &str) -> Option<&Schema> {
+    pub(crate) fn native_schema(&self, id: &Id, conversation: &Conversation, alias: &str) -> Option<&Schema> {
         let is_told = self.models().get(alias).is_some_and(|model| model.native_schemas);
-        let is_answer = id.parent().is_none() && turn.schema().is_none() && turn.reflecting().is_none();
+        let is_answer = id.parent().is_none() && conversation.schema().is_none() && conversation.reflecting().is_none();
         let schema = self.task(id)?.output_schema.as_ref()?;
         let is_object = schema.json().get("type").is_some_and(|kind| kind == "object");
         (is_told && is_answer && is_object).then_some(schema)
@@ -225,14 +240,14 @@ impl Run {
     }
 
     /// Returns the directives that this conversation has not read: by priority, then by age.
-    pub(crate) fn undelivered(&self, id: &Id, turn: &Conversation, now: Millis) -> Vec<(u32, &Directive)> {
-        if id.parent().is_some() || self.directives().len() == turn.directives().len() {
+    pub(crate) fn undelivered(&self, id: &Id, conversation: &Conversation, now: Millis) -> Vec<(u32, &Directive)> {
+        if id.parent().is_some() || self.directives().len() == conversation.directives().len() {
             return Vec::new();
         }
         let numbered = (0..).zip(self.directives());
         let mut unread: Vec<(u32, &Directive)> = numbered
             .filter(|(number, directive)| {
-                !turn.directives().contains(number)
+                !conversation.directives().contains(number)
                     && directive.expires_at.is_none_or(|expires| now < expires)
                     && self.is_target(id, directive)
             })
@@ -259,8 +274,8 @@ fn rank(priority: Priority) -> u8 {
 
 /// Sets aside the amount the call may use, with a shorter answer where the budget has no more; amounts held
 /// for calls under way may become free later.
-fn room(turn: &Conversation, model: &ModelInfo, budget: &mut Budget) -> Result<Room, Breach> {
-    let input = turn.estimate();
+fn room(conversation: &Conversation, model: &ModelInfo, budget: &mut Budget) -> Result<Room, Breach> {
+    let input = conversation.estimate();
     let window = model.context_tokens.saturating_sub(input).max(OUTPUT_MIN);
     let by_tokens = budget.tokens_left().saturating_sub(input);
     let by_cost = affordable(model, input, budget.cost_left());

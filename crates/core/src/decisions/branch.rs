@@ -75,7 +75,7 @@ impl Run {
         let is_ended = matches!(self.stop(), Some((End::Completed { .. }, _))) && cause == SkipCause::Upstream;
         let cause = if is_ended { SkipCause::Ended } else { cause };
         let reason = cause.reason(self.spec().workflow == Workflow::Sequential);
-        EventKind::TaskSkipped { turn: place.id(), reason: reason.to_owned(), cause: Some(cause) }
+        EventKind::TaskSkipped { conversation: place.id(), reason: reason.to_owned(), cause: Some(cause) }
     }
 
     /// Records the end of work whose instances are all over.
@@ -93,13 +93,13 @@ impl Run {
             How::Completed { .. } => false,
         });
         match bad {
-            None => plan.record(EventKind::TaskCompleted { turn: place.id() }),
+            None => plan.record(EventKind::TaskCompleted { conversation: place.id() }),
             Some(How::Cancelled) => self.fail(&place.id(), &TaskFailure::cancelled(), plan),
             Some(How::Skipped { cause, .. }) => plan.record(self.skips(place, *cause)),
             Some(How::Failed { reason }) => {
-                let turn = place.id();
+                let conversation = place.id();
                 let reason = reason.clone();
-                plan.record(EventKind::TaskFailed { turn, reason, cancelled: false, cause: None });
+                plan.record(EventKind::TaskFailed { conversation, reason, cancelled: false, cause: None });
             }
             Some(How::Completed { .. }) => {}
         }

@@ -34,9 +34,11 @@ impl Run {
     }
 
     /// Returns whether a conversation draws a workflow.
-    pub(crate) fn builds(&self, turn: &Id) -> bool {
+    pub(crate) fn builds(&self, conversation: &Id) -> bool {
         self.registry().is_some()
-            && self.slot(turn).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::BuildWorkflow))
+            && self
+                .slot(conversation)
+                .is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::BuildWorkflow))
     }
 
     /// Starts the subtask that draws, or answers with an error.
@@ -62,21 +64,21 @@ impl Run {
     }
 
     /// Returns the outcome of a subtask's result: the result, or all its violations.
-    pub(crate) fn handed_over(&self, turn: &Id, schema: &Schema, args: &str) -> Result<String, Vec<String>> {
+    pub(crate) fn handed_over(&self, conversation: &Id, schema: &Schema, args: &str) -> Result<String, Vec<String>> {
         let result = finish::evaluate(schema, args)?;
-        if let Some(registry) = self.registry().filter(|_| self.builds(turn)) {
+        if let Some(registry) = self.registry().filter(|_| self.builds(conversation)) {
             read(registry, &result)?;
         }
         Ok(result)
     }
 
     /// Records the result of checking a graph.
-    pub(crate) fn note_plan(&self, turn: &Id, mistakes: Vec<String>, plan: &mut Plan) {
-        plan.record(EventKind::Chat(chat::ChatEventKind::PlanChecked { call: turn.clone(), mistakes }));
+    pub(crate) fn note_plan(&self, conversation: &Id, mistakes: Vec<String>, plan: &mut Plan) {
+        plan.record(EventKind::Chat(chat::ChatEventKind::PlanChecked { call: conversation.clone(), mistakes }));
     }
 
     /// Announces the tasks of an accepted graph, then ends the call with a reference to it.
-    pub(crate) fn built(&self, id: &Id, turn: &Conversation, graph: &str, plan: &mut Plan) {
+    pub(crate) fn built(&self, id: &Id, conversation: &Conversation, graph: &str, plan: &mut Plan) {
         let read = self.registry().map(|registry| read(registry, graph));
         let Some(Ok((document, warnings))) = read else { return };
         for task in 0..document.tasks.len() {
@@ -90,13 +92,13 @@ impl Run {
             data: serde_json::to_value(&document).ok(),
             files: Vec::new(),
         };
-        let duration_ms = plan.at.saturating_sub(turn.used().started_at);
+        let duration_ms = plan.at.saturating_sub(conversation.used().started_at);
         plan.record(EventKind::ToolReturned { call: id.clone(), outcome, duration_ms, cause: None });
     }
 
     /// Returns a task of the graph that a conversation has drawn.
-    pub(crate) fn planned(&self, turn: &Id, task: usize) -> Value {
-        let graph = self.conversations().get(turn).map(Conversation::output).unwrap_or_default();
+    pub(crate) fn planned(&self, conversation: &Id, task: usize) -> Value {
+        let graph = self.conversations().get(conversation).map(Conversation::output).unwrap_or_default();
         let graph: Value = serde_json::from_str(graph.as_str()).unwrap_or_default();
         graph.get("tasks").and_then(|tasks| tasks.get(task)).cloned().unwrap_or_default()
     }

@@ -30,31 +30,37 @@ const UNHEARD: &str = "it was told to stop and did not say in time that it has: 
 #[derive(Clone, Copy)]
 struct Pending<'a> {
     id: &'a Id,
-    turn: &'a Conversation,
+    conversation: &'a Conversation,
     call: &'a Call,
     slot: &'a CallState,
 }
 
 impl Run {
     /// Advances the calls of a conversation, as far as they need no lock.
-    pub(crate) fn call(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        let Phase::Calling(calls) = turn.phase() else { return Ok(()) };
+    pub(crate) fn call(
+        &self,
+        id: &Id,
+        conversation: &Conversation,
+        grants: &Grants,
+        plan: &mut Plan,
+    ) -> Result<(), Breach> {
+        let Phase::Calling(calls) = conversation.phase() else { return Ok(()) };
         if self.paused() {
             return Ok(());
         }
-        if turn.last() && turn.schema().is_none() && turn.on_duty().is_none() {
-            self.give_up_calls(id, turn, plan);
+        if conversation.last() && conversation.schema().is_none() && conversation.on_duty().is_none() {
+            self.give_up_calls(id, conversation, plan);
             let message = "the last permitted turn asked for tools instead of answering";
             self.fail(id, &TaskFailure::new(Cause::IterationLimit, message), plan);
             return Ok(());
         }
         if calls.to_announce > 0 {
-            self.announce(id, turn, calls, plan);
+            self.announce(id, conversation, calls, plan);
             return Ok(());
         }
         pay(calls, plan)?;
         for (index, call, slot) in calls.todo() {
-            let pending = Pending { id: &turn.call_id(id, index), turn, call, slot };
+            let pending = Pending { id: &conversation.call_id(id, index), conversation, call, slot };
             self.make(&pending, grants, plan)?;
         }
         Ok(())
@@ -65,7 +71,7 @@ impl Run {
         for (name, queue) in &self.wants().locks {
             let first = queue.first().and_then(|id| self.conversations().get_key_value(id));
             match first {
-                Some((id, turn)) if grants.locks.contains(name) => self.call(id, turn, grants, plan)?,
+                Some((id, conversation)) if grants.locks.contains(name) => self.call(id, conversation, grants, plan)?,
                 Some(_) => plan.need_lock(name),
                 None => {}
             }
@@ -75,9 +81,9 @@ impl Run {
 
     /// Advances one call: one that was answered ends, an own tool is performed, any other is dispatched.
     fn make(&self, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        let Pending { id, turn, call, slot } = *pending;
+        let Pending { id, conversation, call, slot } = *pending;
         let own = OwnTool::parse(&call.tool);
-        if turn.last() && turn.on_duty().is_none() && own != Some(OwnTool::FinishSubtask) {
+        if conversation.last() && conversation.on_duty().is_none() && own != Some(OwnTool::FinishSubtask) {
             plan.record(not_made(id, NOT_OFFERED.to_owned()));
             return Ok(());
         }
@@ -94,22 +100,24 @@ impl Run {
     /// Performs a call of an own tool. A call of one that the conversation was not given is dispatched, which
     /// answers it with an error that lists the available tools.
     fn perform(&self, tool: OwnTool, pending: &Pending<'_>, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        let Pending { id, turn, call, .. } = *pending;
+        let Pending { id, conversation, call, .. } = *pending;
         let answer = match tool {
-            OwnTool::RunSubtask if self.takes_subtasks(id, turn) => return self.delegate(id, turn, call, plan),
-            OwnTool::BuildWorkflow if turn.has(tool) => return self.build(id, call, plan),
-            OwnTool::Delegate | OwnTool::DelegateTask if turn.has(tool) => {
-                return self.hand_over(id, turn, (call, grants), plan);
+            OwnTool::RunSubtask if self.takes_subtasks(id, conversation) => {
+                return self.delegate(id, conversation, call, plan);
+            }
+            OwnTool::BuildWorkflow if conversation.has(tool) => return self.build(id, call, plan),
+            OwnTool::Delegate | OwnTool::DelegateTask if conversation.has(tool) => {
+                return self.hand_over(id, conversation, (call, grants), plan);
             }
             OwnTool::HumanInput => return self.ask_person(pending, plan),
-            OwnTool::FinishSubtask => match turn.schema() {
+            OwnTool::FinishSubtask => match conversation.schema() {
                 Some(schema) => return self.finish_subtask(pending, schema, plan),
                 None => None,
             },
-            OwnTool::MemoryList => given(pending, |args| turn.memory().list(args)),
-            OwnTool::MemoryRead => given(pending, |args| turn.memory().read(args)),
+            OwnTool::MemoryList => given(pending, |args| conversation.memory().list(args)),
+            OwnTool::MemoryRead => given(pending, |args| conversation.memory().read(args)),
             OwnTool::MemoryWrite => given(pending, memory::written),
-            OwnTool::ReadResult => check(turn, call).ok().and_then(|(_, args)| self.read_here(&args)),
+            OwnTool::ReadResult => check(conversation, call).ok().and_then(|(_, args)| self.read_here(&args)),
             OwnTool::RunSubtask
             | OwnTool::BuildWorkflow
             | OwnTool::Delegate
@@ -125,8 +133,8 @@ impl Run {
 
     /// Opens the review in which a person answers.
     fn ask_person(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
-        let Pending { id, turn, call, .. } = *pending;
-        match (check(turn, call), self.task(id)) {
+        let Pending { id, conversation, call, .. } = *pending;
+        match (check(conversation, call), self.task(id)) {
             (Err(reason), _) => plan.record(not_made(id, reason)),
             (Ok(_), Some(task)) => self.open_review(id, Timing::DuringExecution, task, plan),
             (Ok(_), None) => {}
@@ -136,9 +144,9 @@ impl Run {
 
     /// Takes the structured result of a subtask, or says what is wrong with it.
     fn finish_subtask(&self, pending: &Pending<'_>, schema: &Schema, plan: &mut Plan) -> Result<(), Breach> {
-        let Pending { id, turn, call, .. } = *pending;
+        let Pending { id, conversation, call, .. } = *pending;
         let Some((turn_id, _)) = id.parent() else { return Ok(()) };
-        if turn.finished().is_some() {
+        if conversation.finished().is_some() {
             plan.record(not_made(id, "the subtask has its result already".to_owned()));
             return Ok(());
         }
@@ -163,8 +171,8 @@ impl Run {
 
     /// Dispatches a new call to its tool; an orphaned one is settled by its effect class.
     fn dispatch(&self, pending: &Pending<'_>, plan: &mut Plan) -> Result<(), Breach> {
-        let Pending { id, turn, call, slot } = *pending;
-        match check(turn, call) {
+        let Pending { id, conversation, call, slot } = *pending;
+        match check(conversation, call) {
             Err(reason) => plan.record(not_made(id, reason)),
             Ok((tool, _)) if *slot == CallState::Orphaned && tool.effect == EffectClass::Once && !tool.remembered => {
                 plan.record(self.given_up(id));
@@ -174,7 +182,7 @@ impl Run {
             Ok((tool, args)) => {
                 let lent = match self.lent().get(id) {
                     Some(lent) => Some(*lent),
-                    None => self.lend(tool, turn, plan)?,
+                    None => self.lend(tool, conversation, plan)?,
                 };
                 let again = *slot == CallState::Orphaned;
                 let terms = self.terms(id);
@@ -187,12 +195,12 @@ impl Run {
 
     /// Returns a fair share of the remaining budget, for a tool that uses the run's budget: the other
     /// conversations and the other calls of this reply need theirs.
-    fn lend(&self, tool: &ToolInfo, turn: &Conversation, plan: &mut Plan) -> Result<Option<Claim>, Breach> {
+    fn lend(&self, tool: &ToolInfo, conversation: &Conversation, plan: &mut Plan) -> Result<Option<Claim>, Breach> {
         let limits = &self.spec().limits;
         if !tool.charged || (limits.tokens == 0 && limits.cost == 0) {
             return Ok(None);
         }
-        let calls = turn.calls().map_or(1, |calls| calls.todo().count().max(1));
+        let calls = conversation.calls().map_or(1, |calls| calls.todo().count().max(1));
         let sharers = (self.conversations().len() + calls).saturating_sub(1).max(1) as u64;
         // 0 would mean no limit: with nothing left, a share of 1 makes the claim fail.
         let share = |limit: u64, left: u64| if limit == 0 { 0 } else { (left / sharers).max(1) };
@@ -203,9 +211,9 @@ impl Run {
     }
 
     /// Records the calls that a reply asks for, before any of them is made.
-    fn announce(&self, id: &Id, turn: &Conversation, calls: &Calls, plan: &mut Plan) {
+    fn announce(&self, id: &Id, conversation: &Conversation, calls: &Calls, plan: &mut Plan) {
         for index in calls.len().saturating_sub(calls.to_announce)..calls.len() {
-            plan.record(EventKind::Chat(chat::ChatEventKind::CallAnnounced { call: turn.call_id(id, index) }));
+            plan.record(EventKind::Chat(chat::ChatEventKind::CallAnnounced { call: conversation.call_id(id, index) }));
         }
     }
 
@@ -218,14 +226,14 @@ impl Run {
     }
 
     /// Ends every announced call of a chat that was not made because the turn is stopped.
-    pub(crate) fn give_up_calls(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
-        let Phase::Calling(calls) = turn.phase() else { return };
+    pub(crate) fn give_up_calls(&self, id: &Id, conversation: &Conversation, plan: &mut Plan) {
+        let Phase::Calling(calls) = conversation.phase() else { return };
         if self.spec().chat.is_none() {
             return;
         }
-        self.announce(id, turn, calls, plan);
+        self.announce(id, conversation, calls, plan);
         for index in calls.idle() {
-            let call = turn.call_id(id, index);
+            let call = conversation.call_id(id, index);
             let asked = matches!(calls.get(index), Some((_, CallState::AtClient { .. })));
             let outcome = if asked {
                 Outcome::unknown("the turn was stopped before the client answered")
@@ -239,11 +247,11 @@ impl Run {
 
     /// Gives up calls that a dead owner left behind, when nothing new may begin. A tool that remembers its
     /// calls is called once more, and reports the outcome of the call.
-    pub(crate) fn give_up_orphans(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
-        let Phase::Calling(calls) = turn.phase() else { return };
+    pub(crate) fn give_up_orphans(&self, id: &Id, conversation: &Conversation, plan: &mut Plan) {
+        let Phase::Calling(calls) = conversation.phase() else { return };
         for (index, call, _) in calls.todo().filter(|(_, _, slot)| **slot == CallState::Orphaned) {
-            let id = turn.call_id(id, index);
-            match check(turn, call) {
+            let id = conversation.call_id(id, index);
+            match check(conversation, call) {
                 Ok((tool, args)) if tool.remembered => {
                     let lent = self.lent().get(&id).copied();
                     let tool = tool.clone();
@@ -286,15 +294,15 @@ fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
 
 /// Returns the answer to a call whose arguments fit; none when they do not.
 fn given(pending: &Pending<'_>, answer: impl FnOnce(&Value) -> Outcome) -> Option<Outcome> {
-    check(pending.turn, pending.call).ok().map(|(_, args)| answer(&args))
+    check(pending.conversation, pending.call).ok().map(|(_, args)| answer(&args))
 }
 
 /// Returns the tool and its arguments, or an error message for the model.
-fn check<'a>(turn: &'a Conversation, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
-    if turn.tools().is_empty() && turn.on_duty().is_none() {
+fn check<'a>(conversation: &'a Conversation, call: &Call) -> Result<(&'a std::sync::Arc<ToolInfo>, Value), String> {
+    if conversation.tools().is_empty() && conversation.on_duty().is_none() {
         return Err(NOT_OFFERED.to_owned());
     }
-    let tool = turn.tool(&call.tool).ok_or_else(|| unknown(turn, &call.tool))?;
+    let tool = conversation.tool(&call.tool).ok_or_else(|| unknown(conversation, &call.tool))?;
     let args: Value = serde_json::from_str(call.args.as_str()).map_err(|error| {
         format!("invalid_tool_arguments: the arguments are not JSON ({error}); call the tool again with a JSON object")
     })?;
@@ -305,8 +313,8 @@ fn check<'a>(turn: &'a Conversation, call: &Call) -> Result<(&'a std::sync::Arc<
     Err(format!("invalid_tool_arguments: {}", violations.join("; ")))
 }
 
-fn unknown(turn: &Conversation, name: &str) -> String {
-    let names: Vec<&str> = turn.tools().iter().map(|tool| tool.name.as_str()).collect();
+fn unknown(conversation: &Conversation, name: &str) -> String {
+    let names: Vec<&str> = conversation.tools().iter().map(|tool| tool.name.as_str()).collect();
     format!("there is no tool called `{name}`; you have: {}", names.join(", "))
 }
 

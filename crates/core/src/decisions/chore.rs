@@ -28,19 +28,19 @@ pub fn is_reflection(scope: &str) -> bool {
 
 impl Run {
     /// Begins the task's next chore among these; false when there is none left.
-    pub(crate) fn begin_chore(&self, id: &Id, turn: &Conversation, chores: &[Chore], plan: &mut Plan) -> bool {
+    pub(crate) fn begin_chore(&self, id: &Id, conversation: &Conversation, chores: &[Chore], plan: &mut Plan) -> bool {
         let Some(task) = self.task(id).filter(|_| id.parent().is_none()) else { return false };
-        let pending = chores.iter().filter(|chore| !turn.chores().contains(chore));
+        let pending = chores.iter().filter(|chore| !conversation.chores().contains(chore));
         let begun = pending
-            .map(|chore| (*chore, self.chore_calls(*chore, (id, task), turn)))
+            .map(|chore| (*chore, self.chore_calls(*chore, (id, task), conversation)))
             .find(|(_, calls)| !calls.is_empty());
         let Some((chore, calls)) = begun else { return false };
-        plan.record(EventKind::ChoreBegun { turn: id.clone(), chore, calls });
+        plan.record(EventKind::ChoreBegun { conversation: id.clone(), chore, calls });
         true
     }
 
-    fn chore_calls(&self, chore: Chore, (id, task): (&Id, &Task), turn: &Conversation) -> Vec<Call> {
-        let answer = turn.output();
+    fn chore_calls(&self, chore: Chore, (id, task): (&Id, &Task), conversation: &Conversation) -> Vec<Call> {
+        let answer = conversation.output();
         let reflection = task.reflection.then(|| reflection_scope(&self.spec().name, task));
         match chore {
             Chore::Recall => {
@@ -63,7 +63,7 @@ impl Run {
             Chore::Remember => {
                 let note =
                     |scope: &String| call(OwnTool::MemoryStore.name(), json!({ "scope": scope, "text": answer }));
-                let critique = turn.critique().filter(|text| !text.is_empty()).zip(reflection.as_ref());
+                let critique = conversation.critique().filter(|text| !text.is_empty()).zip(reflection.as_ref());
                 let critique = critique
                     .map(|(text, scope)| call(OwnTool::MemoryStore.name(), json!({ "scope": scope, "text": text })));
                 task.memory.iter().map(note).chain(critique).collect()

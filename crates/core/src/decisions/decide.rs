@@ -77,9 +77,9 @@ const POISONED: &str = "POISONED";
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum Report {
     /// The model answered.
-    Replied { turn: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
+    Replied { conversation: Id, reply: Arc<Reply>, usage: Option<Usage>, latency_ms: u64 },
     /// The model did not answer. `dice` is a random number, for waits of random length.
-    Unanswered { turn: Id, failure: Failure, dice: u32, said: Text },
+    Unanswered { conversation: Id, failure: Failure, dice: u32, said: Text },
     /// The tool answered, or its time was up, which is the `cause` then. `spent` is the usage that another
     /// ensemble reports for the call; `changes` are the changes it made to files, even when the call failed.
     Returned {
@@ -273,19 +273,22 @@ impl Run {
                 names.is_some_and(|names| names.iter().any(|name| name.eq_ignore_ascii_case(target)))
             })
         };
-        let waits = |turn: &Conversation| turn.is_asked() || turn.is_backing_off();
-        let given_up = |(id, turn): (&Id, &Conversation)| {
+        let waits = |conversation: &Conversation| conversation.is_asked() || conversation.is_backing_off();
+        let given_up = |(id, conversation): (&Id, &Conversation)| {
             let failure = Failure {
                 kind: FailureKind::Dropped,
                 message: format!("given up by {by}"),
                 retry_after_ms: None,
                 status: None,
-                charged: turn.is_asked(),
+                charged: conversation.is_asked(),
             };
-            let then = self.after(id, turn, &failure, now);
-            EventKind::ModelFailed { turn: id.clone(), failure, then, said: Text::default() }
+            let then = self.after(id, conversation, &failure, now);
+            EventKind::ModelFailed { conversation: id.clone(), failure, then, said: Text::default() }
         };
-        let meant = self.conversations().iter().filter(|(id, turn)| is_meant(id) && waits(turn) && !self.stopping());
+        let meant = self
+            .conversations()
+            .iter()
+            .filter(|(id, conversation)| is_meant(id) && waits(conversation) && !self.stopping());
         let facts: Vec<EventKind> = meant.map(given_up).collect();
         if facts.is_empty() { Err(Refused::Stale) } else { Ok(facts) }
     }
@@ -297,37 +300,40 @@ impl Run {
         }
         match &decision {
             Decision::Reject { .. }
-                if self.conversations().get(&state.turn).is_some_and(|turn| turn.rejections() >= REJECTIONS_MAX) =>
+                if self
+                    .conversations()
+                    .get(&state.conversation)
+                    .is_some_and(|conversation| conversation.rejections() >= REJECTIONS_MAX) =>
             {
                 return Err(Refused::Rejected);
             }
             Decision::Edit { output } if state.timing == Timing::AfterExecution => {
-                self.check_edit(&state.turn, output.as_str())?
+                self.check_edit(&state.conversation, output.as_str())?
             }
             Decision::Continue | Decision::Edit { .. } | Decision::ExitEarly | Decision::Reject { .. } => {}
         }
         Ok(vec![EventKind::ReviewDecided { review, decision, by }])
     }
 
-    fn check_edit(&self, turn: &Id, edited: &str) -> Result<(), Refused> {
+    fn check_edit(&self, conversation: &Id, edited: &str) -> Result<(), Refused> {
         if is_blank(edited) {
             return Err(Refused::BlankEdit);
         }
-        let schema = self.task(turn).and_then(|task| task.output_schema.as_ref());
+        let schema = self.task(conversation).and_then(|task| task.output_schema.as_ref());
         let parsed = schema.map_or(Ok(()), |schema| output::parse(edited, schema).map(drop));
         parsed.map_err(|violations| Refused::Unfit(violations.join("; ")))
     }
 
     fn report(&self, report: Report, now: Millis) -> Result<Vec<EventKind>, Refused> {
         match report {
-            Report::Replied { turn, reply, usage, latency_ms } if self.is_asked(&turn) => {
-                let used = self.used(&turn, usage.as_ref());
-                let counted = EventKind::UsageCounted { turn: turn.clone(), used };
-                let completeness = self.completeness(&turn, &reply);
-                Ok(vec![EventKind::ModelReplied { turn, reply, usage, latency_ms, completeness }, counted])
+            Report::Replied { conversation, reply, usage, latency_ms } if self.is_asked(&conversation) => {
+                let used = self.used(&conversation, usage.as_ref());
+                let counted = EventKind::UsageCounted { conversation: conversation.clone(), used };
+                let completeness = self.completeness(&conversation, &reply);
+                Ok(vec![EventKind::ModelReplied { conversation, reply, usage, latency_ms, completeness }, counted])
             }
-            Report::Unanswered { turn, failure, dice, said } if self.is_asked(&turn) => {
-                Ok(self.unanswered(turn, (failure, said), now, dice))
+            Report::Unanswered { conversation, failure, dice, said } if self.is_asked(&conversation) => {
+                Ok(self.unanswered(conversation, (failure, said), now, dice))
             }
             Report::Dropped { id, said } if self.is_asked(&id) => {
                 let failure = Failure {
@@ -337,7 +343,7 @@ impl Run {
                     status: None,
                     charged: true,
                 };
-                Ok(vec![EventKind::ModelFailed { turn: id, failure, then: AfterFailure::GiveUp, said }])
+                Ok(vec![EventKind::ModelFailed { conversation: id, failure, then: AfterFailure::GiveUp, said }])
             }
             Report::Returned { call, outcome, cause, duration_ms, spent, changes } if self.is_dispatched(&call) => {
                 let charged = spent.map(|spent| EventKind::CallCharged { call: call.clone(), spent });
@@ -355,55 +361,56 @@ impl Run {
 
     /// Returns the amount a call really used; when that is unknown, the amount that was set aside.
     fn used(&self, id: &Id, usage: Option<&Usage>) -> Claim {
-        let Some(turn) = self.conversations().get(id) else { return Claim::default() };
-        let price = self.models().get(turn.model()).and_then(|model| model.price);
+        let Some(conversation) = self.conversations().get(id) else { return Claim::default() };
+        let price = self.models().get(conversation.model()).and_then(|model| model.price);
         match usage {
             Some(usage) => Claim { tokens: usage.total(), cost: price.map_or(0, |price| price.total(usage)) },
-            None => turn.claim(),
+            None => conversation.claim(),
         }
     }
 
     /// Handles a model call without an answer. Text already sent is kept only when the conversation ends with
     /// it.
     fn unanswered(&self, id: Id, (failure, said): (Failure, Text), now: Millis, dice: u32) -> Vec<EventKind> {
-        let Some(turn) = self.conversations().get(&id) else { return Vec::new() };
-        if failure.kind == FailureKind::Overflow && turn.droppable() > 0 {
-            let dropped = EventKind::HistoryDropped { turn: id.clone(), exchanges: turn.droppable().div_ceil(2) };
+        let Some(conversation) = self.conversations().get(&id) else { return Vec::new() };
+        if failure.kind == FailureKind::Overflow && conversation.droppable() > 0 {
+            let dropped =
+                EventKind::HistoryDropped { conversation: id.clone(), exchanges: conversation.droppable().div_ceil(2) };
             let then = AfterFailure::Shorten;
             let said = Text::default();
-            return vec![EventKind::ModelFailed { turn: id, failure, then, said }, dropped];
+            return vec![EventKind::ModelFailed { conversation: id, failure, then, said }, dropped];
         }
-        let earliest = now + backoff_ms(turn.attempt(), dice);
-        let then = self.after(&id, turn, &failure, earliest.max(now + failure.retry_after_ms.unwrap_or(0)));
+        let earliest = now + backoff_ms(conversation.attempt(), dice);
+        let then = self.after(&id, conversation, &failure, earliest.max(now + failure.retry_after_ms.unwrap_or(0)));
         let said = if then == AfterFailure::GiveUp { said } else { Text::default() };
-        vec![EventKind::ModelFailed { turn: id, failure, then, said }]
+        vec![EventKind::ModelFailed { conversation: id, failure, then, said }]
     }
 
     /// Returns the step after a failure: retry, fallback or giving up. A model that was switched away from in
     /// the meantime is not asked again.
-    fn after(&self, id: &Id, turn: &Conversation, failure: &Failure, at: Millis) -> AfterFailure {
+    fn after(&self, id: &Id, conversation: &Conversation, failure: &Failure, at: Millis) -> AfterFailure {
         let model = self.alias(id);
-        if *turn.model() != model {
+        if *conversation.model() != model {
             return AfterFailure::Fallback { model };
         }
-        let retries = self.models().get(turn.model()).map_or(0, |model| model.retries);
+        let retries = self.models().get(conversation.model()).map_or(0, |model| model.retries);
         let patient = failure.retry_after_ms.is_none_or(|wait| wait <= RETRY_AFTER_MAX_MS);
-        if failure.kind.is_retryable() && turn.attempt() < retries && patient {
+        if failure.kind.is_retryable() && conversation.attempt() < retries && patient {
             return AfterFailure::Retry { at };
         }
-        match self.fallback(id, turn) {
+        match self.fallback(id, conversation) {
             Some(model) if failure.kind != FailureKind::Overflow => AfterFailure::Fallback { model },
             Some(_) | None => AfterFailure::GiveUp,
         }
     }
 
     /// Returns the model to ask after the one that gave up.
-    fn fallback(&self, id: &Id, turn: &Conversation) -> Option<String> {
-        self.models().get(self.primary(id))?.fallback.get(turn.fallback()).cloned()
+    fn fallback(&self, id: &Id, conversation: &Conversation) -> Option<String> {
+        self.models().get(self.primary(id))?.fallback.get(conversation.fallback()).cloned()
     }
 
-    fn is_asked(&self, turn: &Id) -> bool {
-        self.conversations().get(turn).is_some_and(|turn| turn.is_asked())
+    fn is_asked(&self, conversation: &Id) -> bool {
+        self.conversations().get(conversation).is_some_and(|conversation| conversation.is_asked())
     }
 
     fn is_dispatched(&self, call: &Id) -> bool {

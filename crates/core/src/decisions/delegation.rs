@@ -27,7 +27,7 @@ impl Run {
     pub(crate) fn hand_over(
         &self,
         id: &Id,
-        turn: &Conversation,
+        conversation: &Conversation,
         (call, grants): (&Call, &Grants),
         plan: &mut Plan,
     ) -> Result<(), Breach> {
@@ -44,7 +44,7 @@ impl Run {
                 return Ok(());
             }
         };
-        let worker = match self.colleague(turn, &agent_role).and_then(|worker| self.spare(worker, plan)) {
+        let worker = match self.colleague(conversation, &agent_role).and_then(|worker| self.spare(worker, plan)) {
             Ok(worker) => worker,
             Err(reason) => {
                 refuse(agent_role, reason, plan);
@@ -85,15 +85,15 @@ impl Run {
     }
 
     /// Returns the position of the agent with this role, unless it may not be asked.
-    fn colleague(&self, turn: &Conversation, role: &str) -> Result<usize, String> {
+    fn colleague(&self, conversation: &Conversation, role: &str) -> Result<usize, String> {
         let team = self.spec().team();
         let worker = team.iter().position(|task| task.agent.role.eq_ignore_ascii_case(role));
         let max = self.spec().max_delegation_depth;
         match worker {
-            _ if turn.delegations() >= max => {
+            _ if conversation.delegations() >= max => {
                 Err(format!("work has been handed on {max} times already; do this yourself"))
             }
-            Some(worker) if worker == turn.worker() => Err("you cannot delegate to yourself".to_owned()),
+            Some(worker) if worker == conversation.worker() => Err("you cannot delegate to yourself".to_owned()),
             Some(worker) => Ok(worker),
             None => {
                 let roles = self.spec().roles().join(", ");

@@ -60,7 +60,7 @@ fn other_order(before: &Spec, request: &Request) -> Option<Mistake> {
 impl Run {
     /// Returns whether any work was done for a task.
     fn has_begun(&self, task: usize) -> bool {
-        let at_work = || self.conversations().iter().any(|(_, turn)| turn.worker() == task);
+        let at_work = || self.conversations().iter().any(|(_, conversation)| conversation.worker() == task);
         let has_instances = || self.instances().keys().any(|place| place.task == task);
         self.tasks().contains_key(&task) || self.flow().fan(Place::task(task)).is_some() || has_instances() || at_work()
     }

@@ -114,11 +114,11 @@ fn used(spec: &Spec, events: &[Event], task: usize) -> Option<(usize, usize)> {
 /// Refuses to change an output that went through a review: its reviewer decided about the one it has. Before that
 /// decision it can be changed in the review itself.
 fn unreviewed(run: &Run, whole: &[Event], task: usize) -> Result<(), String> {
-    let of_output = |turn: &consort_spec::id::Id| turn.task_index() == task;
-    if !run.reviews().iter().any(|review| review.timing == Timing::AfterExecution && of_output(&review.turn)) {
+    let of_output = |conversation: &consort_spec::id::Id| conversation.task_index() == task;
+    if !run.reviews().iter().any(|review| review.timing == Timing::AfterExecution && of_output(&review.conversation)) {
         return Ok(());
     }
-    let opens = |event: &Event| matches!(&event.kind, EventKind::ReviewOpened { turn, timing: Timing::AfterExecution, .. } if of_output(turn));
+    let opens = |event: &Event| matches!(&event.kind, EventKind::ReviewOpened { conversation, timing: Timing::AfterExecution, .. } if of_output(conversation));
     let seq = whole.iter().rposition(opens).map_or(0, |at| at + 1);
     Err(format!("it was reviewed; fork with `seq` {seq} and change it in the review of the new run"))
 }

@@ -322,9 +322,9 @@ fn before(events: &[Event], length: usize) -> Vec<Event> {
 impl Run {
     /// Returns the calls that a tool is doing, or was doing when its owner went away.
     fn under_way(&self) -> impl Iterator<Item = Id> {
-        self.conversations().iter().flat_map(|(id, turn)| {
-            let calls = turn.calls().into_iter().flat_map(|calls| calls.under_way());
-            calls.map(move |index| turn.call_id(id, index))
+        self.conversations().iter().flat_map(|(id, conversation)| {
+            let calls = conversation.calls().into_iter().flat_map(|calls| calls.under_way());
+            calls.map(move |index| conversation.call_id(id, index))
         })
     }
 }

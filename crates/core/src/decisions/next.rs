@@ -32,7 +32,7 @@ pub use plan::{Effect, Grants, Needs, Next, Question, Step, Terms};
 
 /// Returns the event of a task that the end of the run leaves out.
 fn skipped(id: &Id, reason: &str) -> EventKind {
-    EventKind::TaskSkipped { turn: id.clone(), reason: reason.to_owned(), cause: Some(SkipCause::Ended) }
+    EventKind::TaskSkipped { conversation: id.clone(), reason: reason.to_owned(), cause: Some(SkipCause::Ended) }
 }
 
 impl Next {
@@ -87,8 +87,9 @@ impl Run {
         self.close_reviews(plan);
         self.expire(plan);
         self.start_tasks(grants, plan);
-        for (id, turn) in self.wants().attention.iter().filter_map(|id| self.conversations().get_key_value(id)) {
-            self.attend(id, turn, grants, plan)?;
+        for (id, conversation) in self.wants().attention.iter().filter_map(|id| self.conversations().get_key_value(id))
+        {
+            self.attend(id, conversation, grants, plan)?;
         }
         if !self.paused() {
             self.ask_models(grants, plan)?;
@@ -186,21 +187,21 @@ impl Run {
 
     /// Begins work whose condition holds, or evaluates an expression of it.
     fn begin(&self, place: Place, passed: bool, grants: &Grants, plan: &mut Plan) {
-        let turn = place.id();
+        let conversation = place.id();
         let Some(task) = self.spec().tasks.get(place.task) else { return };
         let own_list = task.for_each.as_ref().filter(|_| place.item.is_none());
         match (&task.when, own_list) {
-            (Some(when), _) if !passed => self.evaluate(Subject::Task { turn }, (Key::When, when), place, plan),
-            (_, Some(each)) => self.evaluate(Subject::Task { turn }, (Key::ForEach, &each.list), place, plan),
-            _ if task.review_before => self.open_review(&turn, Timing::BeforeExecution, task, plan),
-            _ => self.start(turn, grants, plan),
+            (Some(when), _) if !passed => self.evaluate(Subject::Task { conversation }, (Key::When, when), place, plan),
+            (_, Some(each)) => self.evaluate(Subject::Task { conversation }, (Key::ForEach, &each.list), place, plan),
+            _ if task.review_before => self.open_review(&conversation, Timing::BeforeExecution, task, plan),
+            _ => self.start(conversation, grants, plan),
         }
     }
 
     /// Begins a task, once the tools it may call are known.
-    pub(crate) fn start(&self, turn: Id, grants: &Grants, plan: &mut Plan) {
-        if self.compose(turn.task_index(), grants, plan) {
-            plan.record(EventKind::TaskStarted { turn });
+    pub(crate) fn start(&self, conversation: Id, grants: &Grants, plan: &mut Plan) {
+        if self.compose(conversation.task_index(), grants, plan) {
+            plan.record(EventKind::TaskStarted { conversation });
         }
     }
 
@@ -229,32 +230,32 @@ impl Run {
         true
     }
 
-    pub(crate) fn open_review(&self, turn: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
+    pub(crate) fn open_review(&self, conversation: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
         let opened = plan.recorded(|fact| matches!(fact, EventKind::ReviewOpened { .. }));
         let review = u32::try_from(self.reviews().len() + opened).unwrap_or(u32::MAX);
         let (due, on_timeout) = match gate::deadline(&self.spec().review, task, timing) {
             Some((timeout, then)) => (Some(plan.at.saturating_add(timeout)), Some(then)),
             None => (None, None),
         };
-        plan.record(EventKind::ReviewOpened { review, turn: turn.clone(), timing, due, on_timeout });
+        plan.record(EventKind::ReviewOpened { review, conversation: conversation.clone(), timing, due, on_timeout });
     }
 
     /// Plans the step of a conversation that needs no granted resource.
-    fn attend(&self, id: &Id, turn: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
-        match turn.phase() {
+    fn attend(&self, id: &Id, conversation: &Conversation, grants: &Grants, plan: &mut Plan) -> Result<(), Breach> {
+        match conversation.phase() {
             Phase::Start if self.stop().is_some() => {
                 plan.record(skipped(id, SkipCause::Ended.reason(false)));
             }
             Phase::Start if !self.paused() => self.start(id.clone(), grants, plan),
             Phase::Prompt if !self.paused() => {
-                if !self.begin_chore(id, turn, &[Chore::Recall, Chore::GuardInput, Chore::Handle], plan) {
-                    self.open(id, turn, plan);
+                if !self.begin_chore(id, conversation, &[Chore::Recall, Chore::GuardInput, Chore::Handle], plan) {
+                    self.open(id, conversation, plan);
                 }
             }
-            Phase::Unfinished(completeness) => self.settle_unfinished(id, turn, *completeness, plan),
-            Phase::Calling(_) => return self.call(id, turn, grants, plan),
-            Phase::Answered(text) => self.answered(id, turn, text.as_str(), plan),
-            Phase::Approved(_) => self.approved(id, turn, plan),
+            Phase::Unfinished(completeness) => self.settle_unfinished(id, conversation, *completeness, plan),
+            Phase::Calling(_) => return self.call(id, conversation, grants, plan),
+            Phase::Answered(text) => self.answered(id, conversation, text.as_str(), plan),
+            Phase::Approved(_) => self.approved(id, conversation, plan),
             Phase::Skipping(reason) => plan.record(skipped(id, reason)),
             Phase::Failing(failure) => self.fail(id, failure, plan),
             Phase::Start
@@ -268,19 +269,23 @@ impl Run {
     }
 
     /// Writes the opening of a task's conversation, with the directives given so far.
-    fn open(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+    fn open(&self, id: &Id, conversation: &Conversation, plan: &mut Plan) {
         if let Some(chat) = self.spec().chat.as_ref().filter(|_| self.converses(id)) {
             let system = chat::system(self, chat).into();
             let user = chat.content.clone();
-            return plan.record(EventKind::PromptBuilt { turn: id.clone(), system, user });
+            return plan.record(EventKind::PromptBuilt { conversation: id.clone(), system, user });
         }
         let Some(task) = self.task(id) else { return };
-        let directives = self.undelivered(id, turn, plan.at);
+        let directives = self.undelivered(id, conversation, plan.at);
         for (number, _) in &directives {
-            plan.record(EventKind::DirectiveDelivered { directive: *number, turn: id.clone(), round: turn.round() });
+            plan.record(EventKind::DirectiveDelivered {
+                directive: *number,
+                conversation: id.clone(),
+                round: conversation.round(),
+            });
         }
-        let revision = turn.revision().map(|(feedback, previous)| Revision {
-            attempt: turn.rejections() + 1,
+        let revision = conversation.revision().map(|(feedback, previous)| Revision {
+            attempt: conversation.rejections() + 1,
             feedback: feedback.as_str(),
             previous: previous.as_str(),
         });
@@ -289,77 +294,84 @@ impl Run {
             inputs: self.inputs_of(id, task).map(|(task, output)| Input { task, output: output.as_str() }).collect(),
             revision,
             directives: directives.into_iter().map(|(_, directive)| directive).collect(),
-            memories: turn.memories(),
-            notes: turn.notes(),
+            memories: conversation.memories(),
+            notes: conversation.notes(),
         };
         let system = prompt::system(task).into();
         let user = prompt::user(&opening).into();
-        plan.record(EventKind::PromptBuilt { turn: id.clone(), system, user });
+        plan.record(EventKind::PromptBuilt { conversation: id.clone(), system, user });
     }
 
     /// Handles an answer: a task's is checked, reviewed and accepted; a subtask's goes back to the call that
     /// asked for it.
-    fn answered(&self, id: &Id, turn: &Conversation, answer: &str, plan: &mut Plan) {
+    fn answered(&self, id: &Id, conversation: &Conversation, answer: &str, plan: &mut Plan) {
         if id.parent().is_some() {
-            return self.answer_call(id, turn, answer, plan);
+            return self.answer_call(id, conversation, answer, plan);
         }
         let Some(task) = self.task(id) else { return };
         if let Some(schema) = &task.output_schema
             && let Err(violations) = output::parse(answer, schema)
         {
-            return self.send_back(id, turn, violations, plan);
+            return self.send_back(id, conversation, violations, plan);
         }
-        if self.begin_chore(id, turn, &[Chore::GuardOutput], plan) {
+        if self.begin_chore(id, conversation, &[Chore::GuardOutput], plan) {
             return;
         }
         if self.reviewed(id, task, plan) {
             return self.open_review(id, Timing::AfterExecution, task, plan);
         }
-        self.approved(id, turn, plan);
+        self.approved(id, conversation, plan);
     }
 
     /// Completes an approved task, after its reflection and after its output is remembered, if it has these.
-    fn approved(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
+    fn approved(&self, id: &Id, conversation: &Conversation, plan: &mut Plan) {
         let task = self.task(id);
-        let reflects = task.is_some_and(|task| task.reflection && task.handler.is_none()) && turn.critique().is_none();
+        let reflects =
+            task.is_some_and(|task| task.reflection && task.handler.is_none()) && conversation.critique().is_none();
         if reflects && self.stop().is_none() {
-            plan.record(EventKind::ReflectionBegun { turn: id.clone() });
-        } else if self.stop().is_some() || !self.begin_chore(id, turn, &[Chore::Remember], plan) {
-            plan.record(EventKind::TaskCompleted { turn: id.clone() });
+            plan.record(EventKind::ReflectionBegun { conversation: id.clone() });
+        } else if self.stop().is_some() || !self.begin_chore(id, conversation, &[Chore::Remember], plan) {
+            plan.record(EventKind::TaskCompleted { conversation: id.clone() });
         }
     }
 
-    fn send_back(&self, id: &Id, turn: &Conversation, violations: Vec<String>, plan: &mut Plan) {
+    fn send_back(&self, id: &Id, conversation: &Conversation, violations: Vec<String>, plan: &mut Plan) {
         let retries = self.spec().limits.schema_retries;
-        if turn.schema_failures() >= retries || self.stop().is_some_and(|(_, mode)| *mode > CancelMode::AfterTask) {
+        if conversation.schema_failures() >= retries
+            || self.stop().is_some_and(|(_, mode)| *mode > CancelMode::AfterTask)
+        {
             let message =
                 format!("the output does not fit its schema after {retries} corrections: {}", violations.join("; "));
             return self.fail(id, &TaskFailure::new(Cause::OutputUnfit, message), plan);
         }
-        plan.record(EventKind::OutputRejected { turn: id.clone(), violations });
+        plan.record(EventKind::OutputRejected { conversation: id.clone(), violations });
     }
 
-    fn answer_call(&self, id: &Id, turn: &Conversation, answer: &str, plan: &mut Plan) {
-        if let (Some(_), None) = (turn.schema(), turn.finished()) {
-            return self.demand(id, turn, plan);
+    fn answer_call(&self, id: &Id, conversation: &Conversation, answer: &str, plan: &mut Plan) {
+        if let (Some(_), None) = (conversation.schema(), conversation.finished()) {
+            return self.demand(id, conversation, plan);
         }
         if is_blank(answer) {
             return self.fail(id, &TaskFailure::new(Cause::NoResult, "the subtask answered nothing"), plan);
         }
         if self.builds(id) {
-            return self.built(id, turn, answer, plan);
+            return self.built(id, conversation, answer, plan);
         }
-        let duration_ms = plan.at.saturating_sub(turn.used().started_at);
-        self.end_delegation(id, turn, None, plan);
+        let duration_ms = plan.at.saturating_sub(conversation.used().started_at);
+        self.end_delegation(id, conversation, None, plan);
         plan.record(EventKind::ToolReturned { call: id.clone(), outcome: Outcome::Subtask, duration_ms, cause: None });
     }
 
     /// Reminds a subtask that answered in prose that it must return a structured result.
-    fn demand(&self, id: &Id, turn: &Conversation, plan: &mut Plan) {
-        if turn.nudges() < finish::NUDGES_MAX && self.stop().is_none() {
-            return plan.record(EventKind::FinishDemanded { turn: id.clone() });
+    fn demand(&self, id: &Id, conversation: &Conversation, plan: &mut Plan) {
+        if conversation.nudges() < finish::NUDGES_MAX && self.stop().is_none() {
+            return plan.record(EventKind::FinishDemanded { conversation: id.clone() });
         }
-        self.fail(id, &TaskFailure::unfit(UnfitReason::NoFinishCall, turn.unfit(), turn.violations()), plan);
+        self.fail(
+            id,
+            &TaskFailure::unfit(UnfitReason::NoFinishCall, conversation.unfit(), conversation.violations()),
+            plan,
+        );
     }
 
     fn reviewed(&self, id: &Id, task: &Task, plan: &Plan) -> bool {
@@ -370,8 +382,12 @@ impl Run {
             (Some(ReviewRule::Required), _) | (None, ReviewPolicy::AfterEveryTask) => true,
             (Some(ReviewRule::Skip), _) | (None, ReviewPolicy::Never) => false,
             (None, ReviewPolicy::AfterLastTask) => {
-                let ends_unit = |turn: &Id| turn.site().is_whole() && self.spec().group_of(turn.task_index()).is_none();
-                let ended = plan.recorded(|fact| matches!(fact, EventKind::TaskCompleted { turn } if ends_unit(turn)));
+                let ends_unit = |conversation: &Id| {
+                    conversation.site().is_whole() && self.spec().group_of(conversation.task_index()).is_none()
+                };
+                let ended = plan.recorded(
+                    |fact| matches!(fact, EventKind::TaskCompleted { conversation } if ends_unit(conversation)),
+                );
                 self.spec().is_last_of_unit(id.task_index()) && self.flow().left() == 1 + ended
             }
         }
@@ -381,23 +397,28 @@ impl Run {
     pub(crate) fn fail(&self, id: &Id, failure: &TaskFailure, plan: &mut Plan) {
         let cause = Some(failure.cause().clone());
         match (id.parent(), self.conversations().get(id)) {
-            (Some(_), Some(turn)) => {
-                let duration_ms = plan.at.saturating_sub(turn.used().started_at);
-                let outcome = Outcome::failed(subtask::failure(turn, failure));
-                self.end_delegation(id, turn, Some(failure.reason()), plan);
+            (Some(_), Some(conversation)) => {
+                let duration_ms = plan.at.saturating_sub(conversation.used().started_at);
+                let outcome = Outcome::failed(subtask::failure(conversation, failure));
+                self.end_delegation(id, conversation, Some(failure.reason()), plan);
                 plan.record(EventKind::ToolReturned { call: id.clone(), outcome, duration_ms, cause });
             }
             (Some(_) | None, _) => {
                 let cancelled = *failure.cause() == Cause::Cancelled;
-                plan.record(EventKind::TaskFailed { turn: id.clone(), reason: failure.reason(), cancelled, cause });
+                plan.record(EventKind::TaskFailed {
+                    conversation: id.clone(),
+                    reason: failure.reason(),
+                    cancelled,
+                    cause,
+                });
             }
         }
     }
 
     /// Records the end of a delegation. A conversation was delegated if its caller's worker is another one.
-    fn end_delegation(&self, id: &Id, turn: &Conversation, error: Option<String>, plan: &mut Plan) {
+    fn end_delegation(&self, id: &Id, conversation: &Conversation, error: Option<String>, plan: &mut Plan) {
         let caller = id.parent().and_then(|(parent, _)| self.conversations().get(&parent));
-        if caller.is_some_and(|caller| caller.worker() != turn.worker()) {
+        if caller.is_some_and(|caller| caller.worker() != conversation.worker()) {
             plan.record(EventKind::DelegationEnded { call: id.clone(), error });
         }
     }
@@ -424,8 +445,8 @@ impl Run {
 
     /// Ends a run that is to stop at once, after everything that is under way has ended.
     fn wind_up(&self, end: &End, plan: &mut Plan) {
-        for (id, turn) in self.conversations().iter() {
-            self.give_up_orphans(id, turn, plan);
+        for (id, conversation) in self.conversations().iter() {
+            self.give_up_orphans(id, conversation, plan);
         }
         if !plan.steps.is_empty() || self.in_flight() > 0 {
             return;
@@ -437,8 +458,8 @@ impl Run {
             End::Completed { .. } => TaskFailure::new(Cause::RunEnded, "the run was ended"),
         };
         // A child sorts after its parent, so going backwards ends it first.
-        for (id, turn) in self.conversations().iter().rev() {
-            self.give_up_calls(id, turn, plan);
+        for (id, conversation) in self.conversations().iter().rev() {
+            self.give_up_calls(id, conversation, plan);
             match (end, id.parent()) {
                 (End::Completed { .. }, None) => {
                     plan.record(skipped(id, &failure.reason()));

@@ -55,19 +55,25 @@ impl Order {
 impl Run {
     /// Returns whether a call of `run_subtask` is handled here. Where subtasks nest too deep the tool is not offered,
     /// but its name is still recognized.
-    pub(crate) fn takes_subtasks(&self, id: &Id, turn: &Conversation) -> bool {
+    pub(crate) fn takes_subtasks(&self, id: &Id, conversation: &Conversation) -> bool {
         let known =
             self.spec().chat.is_some() || (id.depth() > 1 && self.belt().contains_key(OwnTool::RunSubtask.name()));
         let too_deep = known && id.depth() > self.spec().limits.depth;
-        too_deep || turn.has(OwnTool::RunSubtask)
+        too_deep || conversation.has(OwnTool::RunSubtask)
     }
 
     /// Starts a subtask, or answers with an error.
-    pub(crate) fn delegate(&self, id: &Id, turn: &Conversation, call: &Call, plan: &mut Plan) -> Result<(), Breach> {
+    pub(crate) fn delegate(
+        &self,
+        id: &Id,
+        conversation: &Conversation,
+        call: &Call,
+        plan: &mut Plan,
+    ) -> Result<(), Breach> {
         match self.order(id, call) {
             Ok((order, schema)) => {
                 plan.budget.claim_subtask()?;
-                self.start_subtask(id, turn, (order, schema), plan);
+                self.start_subtask(id, conversation, (order, schema), plan);
             }
             Err(Refusal(code, fields)) => {
                 let outcome = Outcome::failed(error(code, fields));
@@ -90,8 +96,14 @@ impl Run {
         Ok((order, schema))
     }
 
-    fn start_subtask(&self, id: &Id, turn: &Conversation, (order, schema): (Order, Option<Schema>), plan: &mut Plan) {
-        let Some(task) = self.spec().tasks.get(turn.worker()) else { return };
+    fn start_subtask(
+        &self,
+        id: &Id,
+        conversation: &Conversation,
+        (order, schema): (Order, Option<Schema>),
+        plan: &mut Plan,
+    ) {
+        let Some(task) = self.spec().tasks.get(conversation.worker()) else { return };
         let wanted = order.tools.filter(|tools| !tools.is_empty());
         let deeper = id.depth() < self.spec().limits.depth;
         let is_wanted = |name: &String| wanted.as_ref().is_none_or(|wanted| wanted.contains(name));
@@ -110,7 +122,7 @@ impl Run {
             )
             | None => is_wanted(name),
         };
-        let tools: Vec<String> = turn.tools().iter().map(|tool| tool.name.clone()).filter(inherited).collect();
+        let tools: Vec<String> = conversation.tools().iter().map(|tool| tool.name.clone()).filter(inherited).collect();
         let means = prompt::Means { tools: &tools, owes: schema.is_some() };
         let system = prompt::subtask_system(task, &order.title, &means);
         plan.record(EventKind::SubtaskStarted {
@@ -125,12 +137,12 @@ impl Run {
 }
 
 /// Returns the error of a failed subtask, for its caller.
-pub(crate) fn failure(turn: &Conversation, failure: &TaskFailure) -> String {
-    let mut fields = json!({ "title": turn.title(), "message": failure.message() });
+pub(crate) fn failure(conversation: &Conversation, failure: &TaskFailure) -> String {
+    let mut fields = json!({ "title": conversation.title(), "message": failure.message() });
     if let Cause::ResultUnfit(unfit) = failure.cause() {
         merge(&mut fields, unfit.fields());
     }
-    if let Some(said) = turn.unfinished().partial() {
+    if let Some(said) = conversation.unfinished().partial() {
         merge(&mut fields, json!({ "partial_output": said }));
     }
     error(failure.cause().code().unwrap_or("subtask_failed"), fields)

@@ -137,7 +137,7 @@ impl A2aTask<'_> {
     pub fn history(&self) -> Vec<Value> {
         let spec = self.run.spec();
         let parts = match &spec.chat {
-            Some(turn) => vec![json!({ "text": turn.content.as_str() })],
+            Some(conversation) => vec![json!({ "text": conversation.content.as_str() })],
             None => vec![json!({ "data": spec.inputs, "mediaType": "application/json" })],
         };
         let id = format!("{}-message", self.id);

@@ -33,21 +33,25 @@ impl Run {
 }
 
 fn prompt(fact: &EventKind) -> Option<Line> {
-    let (EventKind::PromptBuilt { turn, system, user }
-    | EventKind::SubtaskStarted { call: turn, system, user, .. }
-    | EventKind::DelegationStarted { call: turn, system, user, .. }) = fact
+    let (EventKind::PromptBuilt { conversation, system, user }
+    | EventKind::SubtaskStarted { call: conversation, system, user, .. }
+    | EventKind::DelegationStarted { call: conversation, system, user, .. }) = fact
     else {
         return None;
     };
-    Some(Line { what: "prompt", place: turn.clone(), text: format!("{}\n\n{}", system.as_str(), user.as_str()) })
+    Some(Line {
+        what: "prompt",
+        place: conversation.clone(),
+        text: format!("{}\n\n{}", system.as_str(), user.as_str()),
+    })
 }
 
 fn reply(fact: &EventKind) -> Option<Line> {
-    let EventKind::ModelReplied { turn, reply, .. } = fact else { return None };
+    let EventKind::ModelReplied { conversation, reply, .. } = fact else { return None };
     let calls = reply.calls().map(|call| format!("{} {}", call.tool, call.args.as_str()));
     let words = Some(reply.text()).filter(|text| !text.is_empty());
     let text = words.into_iter().chain(calls).collect::<Vec<_>>().join("\n");
-    Some(Line { what: "reply", place: turn.clone(), text })
+    Some(Line { what: "reply", place: conversation.clone(), text })
 }
 
 /// Returns the first characters of a text, with the total number when it was cut.

@@ -55,20 +55,20 @@ impl Run {
         let at = Iso(event.at);
         match &event.kind {
             EventKind::RunAccepted { .. } => self.accepted_frame(),
-            EventKind::RunAdopted { epoch, node, reason } => {
-                Frame::RunAdopted { epoch: *epoch, node: node.clone(), reason: *reason }
-            }
+            EventKind::RunAdopted { epoch, node, reason } => whole::adopted(*epoch, node.as_deref(), *reason),
             EventKind::RunForked { outputs, .. } => self.forked_frame(outputs),
             EventKind::RunStarted => self.ensemble_started_frame(at),
             EventKind::BeltComposed { task, tools } => self.belt_frame(*task, tools),
             EventKind::ExpressionEvaluated { of, key, result } => self.evaluated_frame(of, *key, result),
-            EventKind::TaskStarted { turn } => self.started_frame(turn, at),
-            EventKind::PromptBuilt { turn, user, .. } => self.input_frame(turn, user.as_str(), at),
-            EventKind::ChoreBegun { turn, chore, calls } => self.chore_frame(turn, *chore, calls),
-            EventKind::ReflectionBegun { turn } => Frame::ReflectionStarted { task: self.task_place(turn) },
-            EventKind::TaskCompleted { turn } => self.completed_frame(turn, at),
-            EventKind::TaskFailed { turn, reason, cancelled, .. } => self.failed_frame(turn, reason, *cancelled, at),
-            EventKind::TaskSkipped { turn, reason, cause } => self.skipped_frame(turn, reason, *cause),
+            EventKind::TaskStarted { conversation } => self.started_frame(conversation, at),
+            EventKind::PromptBuilt { conversation, user, .. } => self.input_frame(conversation, user.as_str(), at),
+            EventKind::ChoreBegun { conversation, chore, calls } => self.chore_frame(conversation, *chore, calls),
+            EventKind::ReflectionBegun { conversation } => self.reflection_frame(conversation),
+            EventKind::TaskCompleted { conversation } => self.completed_frame(conversation, at),
+            EventKind::TaskFailed { conversation, reason, cancelled, .. } => {
+                self.failed_frame(conversation, reason, *cancelled, at)
+            }
+            EventKind::TaskSkipped { conversation, reason, cause } => self.skipped_frame(conversation, reason, *cause),
             EventKind::ReviewOpened { review, .. } => {
                 self.review_view(run, *review).map_or(Frame::Unknown, Frame::ReviewRequested)
             }
@@ -78,8 +78,8 @@ impl Run {
             }
             EventKind::ReviewClosed { review } => Frame::ReviewClosed { review_id: review_id(run, *review) },
             EventKind::DirectiveGiven { directive } => self.directive_frame(run, directive),
-            EventKind::DirectiveDelivered { directive, turn, round } => {
-                self.delivered_frame(run, *directive, (turn, *round))
+            EventKind::DirectiveDelivered { directive, conversation, round } => {
+                self.delivered_frame(run, *directive, (conversation, *round))
             }
             EventKind::ModelSwitched { previous, by, .. } => self.switched_frame(previous, by),
             EventKind::CancelRequested { mode, by } => Frame::CancelRequested { mode: *mode, by: by.clone() },
@@ -90,20 +90,24 @@ impl Run {
             EventKind::RunEnded { end } => self.ensemble_completed_frame(end, event.at),
             // Only turns of a chat have such events.
             EventKind::Chat(_) => Frame::Unknown,
-            EventKind::ModelAsked { turn, round, model, .. } => self.asked_frame(turn, *round, model),
-            EventKind::ModelRetried { turn, attempt, .. } => self.retried_frame(turn, *attempt),
-            EventKind::ModelReplied { turn, reply, usage, latency_ms, .. } => {
-                self.replied_frame(turn, reply, usage.as_ref(), *latency_ms)
+            EventKind::ModelAsked { conversation, round, model, .. } => self.asked_frame(conversation, *round, model),
+            EventKind::ModelRetried { conversation, attempt, .. } => self.retried_frame(conversation, *attempt),
+            EventKind::ModelReplied { conversation, reply, usage, latency_ms, .. } => {
+                self.replied_frame(conversation, reply, usage.as_ref(), *latency_ms)
             }
-            EventKind::AnswerTruncated { turn, then, in_call } => self.truncated_frame(turn, *then, *in_call),
-            EventKind::AnswerEmpty { turn, then } => self.empty_frame(turn, *then),
-            EventKind::UsageCounted { turn, .. } => self.metrics_frame(turn),
-            EventKind::ModelFailed { turn, failure, then, .. } => self.model_failed_frame(turn, failure, then),
-            EventKind::HistoryDropped { turn, exchanges } => self.dropped_frame(turn, *exchanges),
-            EventKind::OutputRejected { turn, violations } => self.rejected_frame(turn, violations),
-            EventKind::LastRoundBegun { turn } => Frame::LastRound { call: self.model_call_place(turn) },
-            EventKind::LoopNoticed { turn, tool, times } => self.loop_frame(turn, tool, *times),
-            EventKind::FinishDemanded { turn } => Frame::FinishDemanded { call: self.model_call_place(turn) },
+            EventKind::AnswerTruncated { conversation, then, in_call } => {
+                self.truncated_frame(conversation, *then, *in_call)
+            }
+            EventKind::AnswerEmpty { conversation, then } => self.empty_frame(conversation, *then),
+            EventKind::UsageCounted { conversation, .. } => self.metrics_frame(conversation),
+            EventKind::ModelFailed { conversation, failure, then, .. } => {
+                self.model_failed_frame(conversation, failure, then)
+            }
+            EventKind::HistoryDropped { conversation, exchanges } => self.dropped_frame(conversation, *exchanges),
+            EventKind::OutputRejected { conversation, violations } => self.rejected_frame(conversation, violations),
+            EventKind::LastRoundBegun { conversation } => self.last_round_frame(conversation),
+            EventKind::LoopNoticed { conversation, tool, times } => self.loop_frame(conversation, tool, *times),
+            EventKind::FinishDemanded { conversation } => self.demanded_frame(conversation),
             EventKind::CallCharged { call, spent } => self.charged_frame(call, spent),
             EventKind::ToolDispatched { call, .. } => self.dispatched_frame(call),
             EventKind::ToolReturned { call, outcome, duration_ms, cause } => {

@@ -76,20 +76,22 @@ impl Run {
     pub fn span(&self, run: &str, event: &Event) -> Option<Span> {
         let at = event.at;
         let mut span = match &event.kind {
-            EventKind::ModelReplied { turn, reply, usage, .. } => self.reply_span(turn, at, reply, usage.as_ref()),
-            EventKind::ModelFailed { turn, failure, .. } => self.failure_span(turn, at, failure),
+            EventKind::ModelReplied { conversation, reply, usage, .. } => {
+                self.reply_span(conversation, at, reply, usage.as_ref())
+            }
+            EventKind::ModelFailed { conversation, failure, .. } => self.failure_span(conversation, at, failure),
             EventKind::ToolReturned { call, outcome, duration_ms, .. } => {
                 self.call_span(call, at, outcome, *duration_ms)
             }
-            EventKind::TaskCompleted { turn } => self.agent_span(turn, at),
-            EventKind::TaskFailed { turn, cancelled: true, .. } => {
-                self.agent_span(turn, at).map(|span| span.with("consort.cancelled", "true"))
+            EventKind::TaskCompleted { conversation } => self.agent_span(conversation, at),
+            EventKind::TaskFailed { conversation, cancelled: true, .. } => {
+                self.agent_span(conversation, at).map(|span| span.with("consort.cancelled", "true"))
             }
-            EventKind::TaskSkipped { turn, .. } => {
-                self.agent_span(turn, at).map(|span| span.with("consort.skipped", "true"))
+            EventKind::TaskSkipped { conversation, .. } => {
+                self.agent_span(conversation, at).map(|span| span.with("consort.skipped", "true"))
             }
-            EventKind::TaskFailed { turn, reason, cancelled: false, .. } => {
-                self.agent_span(turn, at).map(|span| span.failed("task_failed", reason))
+            EventKind::TaskFailed { conversation, reason, cancelled: false, .. } => {
+                self.agent_span(conversation, at).map(|span| span.failed("task_failed", reason))
             }
             EventKind::RunEnded { end } => Some(self.run_span(at, end)),
             _ => None,
@@ -106,9 +108,10 @@ impl Run {
     /// Returns the id of the span that an effect under way will have.
     pub fn span_place(&self, effect: &Effect) -> String {
         match effect {
-            Effect::Ask(question) => {
-                self.conversations().get(&question.turn).map_or_else(String::new, |turn| asked(&question.turn, turn))
-            }
+            Effect::Ask(question) => self
+                .conversations()
+                .get(&question.conversation)
+                .map_or_else(String::new, |conversation| asked(&question.conversation, conversation)),
             Effect::Call { id, .. } => id.to_string(),
         }
     }
@@ -129,16 +132,21 @@ impl Run {
 
     /// Returns the span of a request to a model.
     fn chat_span(&self, id: &Id, at: Millis) -> Option<Span> {
-        let turn = self.conversations().get(id).filter(|turn| turn.is_asked())?;
-        let (provider, model) = self.model_names(turn.model());
-        let span = Span::new(asked(id, turn), Some(id.to_string()), format!("chat {model}"), (turn.since(), at));
+        let conversation = self.conversations().get(id).filter(|conversation| conversation.is_asked())?;
+        let (provider, model) = self.model_names(conversation.model());
+        let span = Span::new(
+            asked(id, conversation),
+            Some(id.to_string()),
+            format!("chat {model}"),
+            (conversation.since(), at),
+        );
         let span = Span { kind: Kind::Client, ..span };
         Some(
             span.with("gen_ai.operation.name", "chat")
                 .with("gen_ai.provider.name", provider)
                 .with("gen_ai.request.model", model)
-                .with("consort.model", turn.model().as_str())
-                .with("consort.attempt", u64::from(turn.attempt())),
+                .with("consort.model", conversation.model().as_str())
+                .with("consort.attempt", u64::from(conversation.attempt())),
         )
     }
 
@@ -150,8 +158,8 @@ impl Run {
             let (tool, _args) = self.asked_call(id);
             let since = id
                 .parent()
-                .and_then(|(turn, _)| self.conversations().get(&turn))
-                .map_or(0, |turn| turn.used().started_at);
+                .and_then(|(conversation, _)| self.conversations().get(&conversation))
+                .map_or(0, |conversation| conversation.used().started_at);
             let times = (at.saturating_sub(duration_ms).max(since), at);
             let span = Span::new(id.to_string(), Some(above(id)), format!("execute_tool {tool}"), times);
             let provider_id =
@@ -171,25 +179,25 @@ impl Run {
 
     /// Returns the span of a conversation: a task's, a subtask's, or one of another agent.
     fn agent_span(&self, id: &Id, at: Millis) -> Option<Span> {
-        let turn = self.conversations().get(id)?;
+        let conversation = self.conversations().get(id)?;
         let task = self.worker(id)?;
-        let times = (turn.used().started_at, at);
+        let times = (conversation.used().started_at, at);
         let span = Span::new(id.to_string(), Some(above(id)), format!("invoke_agent {}", task.agent.role), times)
             .with("gen_ai.operation.name", "invoke_agent")
             .with("gen_ai.agent.name", task.agent.role.as_str())
             .with("consort.task", task.name.as_str())
             .with("consort.turn", id.as_str());
-        if turn.model().is_empty() {
+        if conversation.model().is_empty() {
             return Some(span);
         }
-        let (provider, _model) = self.model_names(turn.model());
+        let (provider, _model) = self.model_names(conversation.model());
         let span = span.with("gen_ai.provider.name", provider);
-        if turn.used().unknown {
+        if conversation.used().unknown {
             return Some(span);
         }
         // These have names of our own: trace stores add up the attributes of the conventions, and the model calls
         // of the conversation have reported them already.
-        let Usage { input, output, .. } = turn.used().usage;
+        let Usage { input, output, .. } = conversation.used().usage;
         Some(span.with("consort.usage.input_tokens", input).with("consort.usage.output_tokens", output))
     }
 
@@ -243,13 +251,13 @@ impl Span {
 }
 
 /// Returns the id of the span of a question under way: every attempt is a span of its own.
-fn asked(id: &Id, turn: &Conversation) -> String {
-    format!("{id}?{}.{}", turn.used().llm_calls, turn.attempt())
+fn asked(id: &Id, conversation: &Conversation) -> String {
+    format!("{id}?{}.{}", conversation.used().llm_calls, conversation.attempt())
 }
 
 /// Returns the id of the parent span of a conversation or call.
 fn above(id: &Id) -> String {
-    id.parent().map_or_else(|| RUN.to_owned(), |(turn, _)| turn.to_string())
+    id.parent().map_or_else(|| RUN.to_owned(), |(conversation, _)| conversation.to_string())
 }
 
 pub(crate) fn finish_reason(reply: &Reply) -> &'static str {

@@ -18,12 +18,12 @@ impl Run {
     /// Returns the content of the span that ends with `event`, which is about to be applied to this run; empty
     /// when no such span ends with it.
     pub fn span_content(&self, event: &Event) -> Vec<(&'static str, Attribute)> {
-        let told = if let EventKind::ModelReplied { turn, reply, .. } = &event.kind {
-            let mut told = self.asked_content(turn);
+        let told = if let EventKind::ModelReplied { conversation, reply, .. } = &event.kind {
+            let mut told = self.asked_content(conversation);
             told.push(("gen_ai.output.messages", json!([answer(reply)])));
             told
-        } else if let EventKind::ModelFailed { turn, .. } = &event.kind {
-            self.asked_content(turn)
+        } else if let EventKind::ModelFailed { conversation, .. } = &event.kind {
+            self.asked_content(conversation)
         } else if let EventKind::ToolReturned { call, outcome, .. } = &event.kind {
             self.call_content(call, outcome)
         } else {
@@ -34,10 +34,13 @@ impl Run {
         told.into_iter().map(|(name, value)| (name, written(value))).collect()
     }
 
-    fn asked_content(&self, turn: &Id) -> Vec<(&'static str, Value)> {
-        let Some(turn) = self.conversations().get(turn).filter(|turn| turn.is_asked()) else { return Vec::new() };
-        let rules: Vec<Value> = turn.messages().iter().filter_map(rule).collect();
-        let input = newest(turn.messages().iter().filter_map(message));
+    fn asked_content(&self, conversation: &Id) -> Vec<(&'static str, Value)> {
+        let Some(conversation) = self.conversations().get(conversation).filter(|conversation| conversation.is_asked())
+        else {
+            return Vec::new();
+        };
+        let rules: Vec<Value> = conversation.messages().iter().filter_map(rule).collect();
+        let input = newest(conversation.messages().iter().filter_map(message));
         let mut told = vec![("gen_ai.input.messages", Value::Array(input))];
         if !rules.is_empty() {
             told.push(("gen_ai.system_instructions", Value::Array(newest(rules.into_iter()))));

@@ -34,7 +34,7 @@ struct Tracer {
 
 /// An error.
 struct Failed {
-    turn: Id,
+    conversation: Id,
     at: Millis,
     message: String,
     inherited: bool,
@@ -96,35 +96,39 @@ impl Tracer {
         let at = event.at;
         event.kind.place().into_iter().for_each(|place| self.keep_count(place));
         match &event.kind {
-            EventKind::TaskStarted { turn } => self.begin(turn, at),
+            EventKind::TaskStarted { conversation } => self.begin(conversation, at),
             EventKind::SubtaskStarted { call, system, user, .. }
             | EventKind::DelegationStarted { call, system, user, .. } => {
                 self.begin(call, at);
                 self.change(call, |talk| talk.prompts = Some((system.clone(), user.clone())));
-                self.change(&turn_of(call), |talk| talk.children.push(call.clone()));
+                self.change(&conversation_of(call), |talk| talk.children.push(call.clone()));
             }
-            EventKind::PromptBuilt { turn, system, user } => {
-                self.change(turn, |talk| talk.prompts = Some((system.clone(), user.clone())));
+            EventKind::PromptBuilt { conversation, system, user } => {
+                self.change(conversation, |talk| talk.prompts = Some((system.clone(), user.clone())));
             }
-            EventKind::ModelAsked { turn, round, .. } => {
-                let messages =
-                    self.run.conversations().get(turn).map(|turn| turn.messages().to_vec()).unwrap_or_default();
+            EventKind::ModelAsked { conversation, round, .. } => {
+                let messages = self
+                    .run
+                    .conversations()
+                    .get(conversation)
+                    .map(|conversation| conversation.messages().to_vec())
+                    .unwrap_or_default();
                 let round =
                     Round { index: *round, asked_at: at, messages, answer: None, calls: Vec::new(), inherited: false };
-                self.change(turn, |talk| talk.rounds.push(round));
+                self.change(conversation, |talk| talk.rounds.push(round));
             }
-            EventKind::ModelReplied { turn, reply, usage, latency_ms, .. } => {
+            EventKind::ModelReplied { conversation, reply, usage, latency_ms, .. } => {
                 let answer = Answered { at, reply: (**reply).clone(), usage: *usage, latency_ms: *latency_ms };
-                self.replied(turn, answer);
+                self.replied(conversation, answer);
             }
-            EventKind::ModelFailed { turn, failure, .. } => self.fail(turn, at, &failure.to_string()),
+            EventKind::ModelFailed { conversation, failure, .. } => self.fail(conversation, at, &failure.to_string()),
             EventKind::ToolReturned { call, outcome, duration_ms, .. } => {
                 self.returned(call, outcome, (at, *duration_ms))
             }
-            EventKind::TaskCompleted { turn } => self.end(turn, at),
-            EventKind::TaskFailed { turn, reason, .. } => {
-                self.fail(turn, at, reason);
-                self.change(turn, |talk| talk.ended_at = Some(at));
+            EventKind::TaskCompleted { conversation } => self.end(conversation, at),
+            EventKind::TaskFailed { conversation, reason, .. } => {
+                self.fail(conversation, at, reason);
+                self.change(conversation, |talk| talk.ended_at = Some(at));
             }
             EventKind::RunForked { outputs, .. } => {
                 self.inherit(at);
@@ -151,13 +155,14 @@ impl Tracer {
     }
 
     fn begin(&mut self, id: &Id, at: Millis) {
-        let worker = self.run.conversations().get(id).map_or(id.task_index(), |turn| turn.worker());
-        let title = self.run.conversations().get(id).map(|turn| turn.title().to_owned()).unwrap_or_default();
+        let worker = self.run.conversations().get(id).map_or(id.task_index(), |conversation| conversation.worker());
+        let title =
+            self.run.conversations().get(id).map(|conversation| conversation.title().to_owned()).unwrap_or_default();
         self.talks.insert(id.clone(), Talk { title, worker, started_at: at, ..Talk::default() });
     }
 
-    fn replied(&mut self, turn: &Id, answer: Answered) {
-        self.change(turn, |talk| {
+    fn replied(&mut self, conversation: &Id, answer: Answered) {
+        self.change(conversation, |talk| {
             if let Some(last) = talk.rounds.last_mut() {
                 last.answer = Some(answer);
             }
@@ -172,14 +177,19 @@ impl Tracer {
 
     /// Updates the usage of the conversations that an event belongs to: its own, or its call's.
     fn keep_count(&mut self, place: &Id) {
-        for id in [place.clone(), turn_of(place)] {
-            let used = self.run.conversations().get(&id).map(|turn| *turn.used());
+        for id in [place.clone(), conversation_of(place)] {
+            let used = self.run.conversations().get(&id).map(|conversation| *conversation.used());
             self.change(&id, |talk| talk.used = used.unwrap_or(talk.used));
         }
     }
 
-    fn fail(&mut self, turn: &Id, at: Millis, message: &str) {
-        self.errors.push(Failed { turn: turn.clone(), at, message: message.to_owned(), inherited: false });
+    fn fail(&mut self, conversation: &Id, at: Millis, message: &str) {
+        self.errors.push(Failed {
+            conversation: conversation.clone(),
+            at,
+            message: message.to_owned(),
+            inherited: false,
+        });
     }
 
     fn returned(&mut self, call: &Id, outcome: &Outcome, (at, duration_ms): (Millis, u64)) {
@@ -191,21 +201,21 @@ impl Tracer {
         });
         let called =
             Called { name, args, outcome: outcome.clone(), result, ended_at: at, duration_ms, inherited: false };
-        self.change(&turn_of(call), |talk| match talk.rounds.last_mut() {
+        self.change(&conversation_of(call), |talk| match talk.rounds.last_mut() {
             Some(round) if !call.is_chore() => round.calls.push(called),
             Some(_) | None => talk.chores.push(called),
         });
     }
 
-    fn end(&mut self, turn: &Id, at: Millis) {
-        self.change(turn, |talk| (talk.ended_at, talk.succeeded) = (Some(at), true));
-        self.put_output(turn);
+    fn end(&mut self, conversation: &Id, at: Millis) {
+        self.change(conversation, |talk| (talk.ended_at, talk.succeeded) = (Some(at), true));
+        self.put_output(conversation);
     }
 
     /// Takes the output of a task or an instance from the run.
-    fn put_output(&mut self, turn: &Id) {
-        let how = self.run.ended_at(turn.site()).map(|ended| ended.how.clone());
-        self.change(turn, |talk| {
+    fn put_output(&mut self, conversation: &Id) {
+        let how = self.run.ended_at(conversation.site()).map(|ended| ended.how.clone());
+        self.change(conversation, |talk| {
             if let Some(How::Completed { output, parsed }) = how {
                 (talk.output, talk.parsed) = (Some(output), parsed);
             }
@@ -214,6 +224,6 @@ impl Tracer {
 }
 
 /// Returns the conversation a call was made in; for a task itself.
-fn turn_of(place: &Id) -> Id {
-    place.parent().map_or_else(|| place.clone(), |(turn, _)| turn)
+fn conversation_of(place: &Id) -> Id {
+    place.parent().map_or_else(|| place.clone(), |(conversation, _)| conversation)
 }

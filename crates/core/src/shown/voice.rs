@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::shown::frame::chat::Level;
-use crate::shown::frame::field::{Iso, TurnPlace};
+use crate::shown::frame::field::{ConversationPlace, Iso};
 use crate::shown::frame::live::{LiveFrame, ProgressPlace, ToolProgress};
 use crate::state::run::Run;
 use consort_spec::id::{Id, Millis};
@@ -16,7 +16,7 @@ pub enum Voice {
         /// The id of the run.
         run_id: Arc<str>,
         /// The agent and task of the conversation.
-        turn: Arc<TurnPlace>,
+        conversation: Arc<ConversationPlace>,
     },
     /// A model of a chat.
     Chat(Arc<ChatVoice>),
@@ -47,9 +47,15 @@ pub struct ChatVoice {
 impl Voice {
     /// Returns the frame of a piece of text from a run's model, which stands at this position of its answer.
     pub fn token(&self, words: &str, offset: usize, at: Millis) -> Option<LiveFrame> {
-        let Voice::Run { run_id, turn } = self else { return None };
+        let Voice::Run { run_id, conversation } = self else { return None };
         let token = words.to_owned();
-        Some(LiveFrame::Token { run_id: run_id.clone(), turn: turn.clone(), token, offset, sent_at: Iso(at) })
+        Some(LiveFrame::Token {
+            run_id: run_id.clone(),
+            conversation: conversation.clone(),
+            token,
+            offset,
+            sent_at: Iso(at),
+        })
     }
 
     /// Returns the frame of a call's progress, reported at `at` after the event `last`.
@@ -66,10 +72,10 @@ impl Voice {
 
 impl Run {
     /// Returns the source of the live frames of a model that is being asked.
-    pub fn voice(&self, run: &str, turn: &Id) -> Voice {
+    pub fn voice(&self, run: &str, conversation: &Id) -> Voice {
         match &self.spec().chat {
-            Some(chat) => Voice::Chat(Arc::new(self.chat_voice(chat, run, turn))),
-            None => Voice::Run { run_id: run.into(), turn: Arc::new(self.turn_place(turn)) },
+            Some(chat) => Voice::Chat(Arc::new(self.chat_voice(chat, run, conversation))),
+            None => Voice::Run { run_id: run.into(), conversation: Arc::new(self.conversation_place(conversation)) },
         }
     }
 
@@ -86,7 +92,7 @@ impl Run {
             },
             None => ProgressPlace::Run {
                 run_id: run.into(),
-                turn: self.caller(call),
+                conversation: self.caller(call),
                 call_id: call.to_string(),
                 tool_name: name,
             },

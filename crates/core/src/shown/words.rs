@@ -20,7 +20,7 @@ impl Run {
         };
         let spec = self.spec();
         match &spec.chat {
-            Some(turn) => add(turn.content.as_str()),
+            Some(conversation) => add(conversation.content.as_str()),
             None => {
                 spec.inputs.values().for_each(|value| add(&template::printed(value)));
                 for task in spec.tasks.iter().take(TASKS_MAX) {

@@ -159,9 +159,13 @@ impl Run {
         }
         match &event.kind {
             event::EventKind::RunAccepted { .. } => self.begin_chat(turn),
-            event::EventKind::ModelReplied { turn, reply, usage, .. } => {
-                self.note_reply(turn, reply);
-                let model = self.conversations.get(turn).map(|turn| turn.asking.model.clone()).unwrap_or_default();
+            event::EventKind::ModelReplied { conversation, reply, usage, .. } => {
+                self.note_reply(conversation, reply);
+                let model = self
+                    .conversations
+                    .get(conversation)
+                    .map(|conversation| conversation.asking.model.clone())
+                    .unwrap_or_default();
                 let price = self.models.get(&model).and_then(|model| model.price);
                 let used = self.chat.by_model.entry(model).or_default();
                 used.llm_calls += 1;
@@ -170,8 +174,8 @@ impl Run {
                     None => used.unknown = true,
                 }
             }
-            event::EventKind::ModelFailed { turn, failure, said, .. } if turn.parent().is_none() => {
-                self.chat.partial = if self.converses(turn) { said.clone() } else { Text::default() };
+            event::EventKind::ModelFailed { conversation, failure, said, .. } if conversation.parent().is_none() => {
+                self.chat.partial = if self.converses(conversation) { said.clone() } else { Text::default() };
                 self.chat.error = Some((failure_code(failure), failure.status));
             }
             event::EventKind::BudgetExceeded { breach } => self.chat.breach = Some(*breach),
@@ -216,21 +220,21 @@ impl Run {
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact begins or ends a task")]
     fn note_step(&mut self, fact: &event::EventKind) {
         match fact {
-            event::EventKind::TaskStarted { turn } => {
-                let Some(task) = self.task(turn) else { return };
+            event::EventKind::TaskStarted { conversation } => {
+                let Some(task) = self.task(conversation) else { return };
                 let id = task.name.clone();
                 let args = preview(&task.description);
-                self.chat.nodes.push(Node::begun(id, "task", args, turn));
+                self.chat.nodes.push(Node::begun(id, "task", args, conversation));
             }
-            event::EventKind::TaskCompleted { turn } | event::EventKind::TaskFailed { turn, .. } => {
-                let Some(ended) = self.ended_at(turn.site()) else { return };
+            event::EventKind::TaskCompleted { conversation } | event::EventKind::TaskFailed { conversation, .. } => {
+                let Some(ended) = self.ended_at(conversation.site()) else { return };
                 let (result, is_error) = match &ended.how {
                     How::Completed { output, .. } => (preview(output.as_str()), false),
                     How::Failed { reason } | How::Skipped { reason, .. } => (preview(reason), true),
                     How::Cancelled => ("interrupted".to_owned(), true),
                 };
                 let took = ended.at.saturating_sub(ended.used.started_at);
-                self.chat.end_node(turn, result, is_error, took);
+                self.chat.end_node(conversation, result, is_error, took);
             }
             _ => {}
         }
@@ -245,16 +249,16 @@ impl Run {
         self.chat.rows.push(Row { files: turn.files.clone(), ..said });
     }
 
-    fn note_reply(&mut self, turn: &Id, reply: &Arc<Reply>) {
-        let round = self.conversations.get(turn).map_or(0, |turn| turn.round);
+    fn note_reply(&mut self, conversation: &Id, reply: &Arc<Reply>) {
+        let round = self.conversations.get(conversation).map_or(0, |conversation| conversation.round);
         let mut calls = Vec::new();
-        let makes = self.calls(turn);
+        let makes = self.calls(conversation);
         for (index, call) in reply.calls().enumerate().filter(|_| makes) {
-            let id = turn.call(round, index);
+            let id = conversation.call(round, index);
             self.chat.give_name(&id, &call.provider_id);
             calls.push(self.chat.name(&id).to_owned());
         }
-        if !self.converses(turn) {
+        if !self.converses(conversation) {
             return;
         }
         // Calls by a model without tools are no part of its message.
@@ -268,8 +272,8 @@ impl Run {
     }
 
     /// Returns whether a conversation makes the calls of its last reply.
-    pub(crate) fn calls(&self, turn: &Id) -> bool {
-        self.conversations.get(turn).is_some_and(|turn| turn.calls().is_some())
+    pub(crate) fn calls(&self, conversation: &Id) -> bool {
+        self.conversations.get(conversation).is_some_and(|conversation| conversation.calls().is_some())
     }
 
     fn note_end(&mut self, call: &Id, outcome: &Outcome, duration_ms: u64) {
@@ -344,15 +348,15 @@ impl Run {
     }
 
     fn announced(&mut self, call: &Id) {
-        let Some((turn, index)) = call.parent() else { return };
+        let Some((conversation, index)) = call.parent() else { return };
         let Some((asked, _)) = self.slot(call) else { return };
         let tool = asked.tool.clone();
         let args = asked.args.clone();
         let title = (OwnTool::parse(&tool) == Some(OwnTool::RunSubtask)).then(|| title(args.as_str())).flatten();
         let begun = Node::begun(self.chat.name(call).to_owned(), &tool, preview(args.as_str()), call);
-        let parent_id = self.parent_name(&turn).map(str::to_owned);
+        let parent_id = self.parent_name(&conversation).map(str::to_owned);
         self.chat.nodes.push(Node { parent_id, title, ..begun });
-        self.change(&turn, |turn| turn.announced(index));
+        self.change(&conversation, |conversation| conversation.announced(index));
     }
 
     fn approval_answered(&mut self, approval: u32, (answer, by): (Answer, &str), args: Option<&Text>) {
@@ -384,9 +388,9 @@ impl Run {
             node.args_preview = preview(args.as_str());
         }
         self.chat.edited.insert(call.clone(), args.clone());
-        let Some((turn, index)) = call.parent() else { return };
-        self.change(&turn, |turn| {
-            if let Phase::Calling(calls) = &mut turn.phase {
+        let Some((conversation, index)) = call.parent() else { return };
+        self.change(&conversation, |conversation| {
+            if let Phase::Calling(calls) = &mut conversation.phase {
                 calls.edit(index, args.clone());
             }
         });

@@ -34,10 +34,14 @@ impl Run {
             .filter_map(|call| self.belt.get_key_value(&call.tool))
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect();
-        self.change(id, |turn| {
-            let duty =
-                Duty { chore, answer: turn.output(), calls: calls.to_vec(), tools: belt.into_values().collect() };
-            turn.take_duty(duty);
+        self.change(id, |conversation| {
+            let duty = Duty {
+                chore,
+                answer: conversation.output(),
+                calls: calls.to_vec(),
+                tools: belt.into_values().collect(),
+            };
+            conversation.take_duty(duty);
         });
     }
 }

@@ -51,16 +51,16 @@ impl How {
 
 impl Ended {
     /// Creates the record of a task whose conversation ended like this.
-    pub(crate) fn of(how: How, at: Millis, turn: &Conversation) -> Ended {
+    pub(crate) fn of(how: How, at: Millis, conversation: &Conversation) -> Ended {
         let (partial, truncated) = match how {
-            How::Completed { .. } => (None, turn.unfinished.truncated),
-            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (turn.unfinished.partial(), false),
+            How::Completed { .. } => (None, conversation.unfinished.truncated),
+            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (conversation.unfinished.partial(), false),
         };
-        Ended { how, at, used: turn.used, model: turn.asking.model.clone(), partial, truncated }
+        Ended { how, at, used: conversation.used, model: conversation.asking.model.clone(), partial, truncated }
     }
 
     /// Creates the record of a task that was not begun.
-    pub(crate) fn without_turn(how: How, at: Millis) -> Ended {
+    pub(crate) fn without_conversation(how: How, at: Millis) -> Ended {
         Ended { how, at, used: Used::default(), model: String::new(), partial: None, truncated: false }
     }
 }

@@ -217,7 +217,7 @@ impl Flow {
     /// Applies what an expression came to.
     pub(crate) fn evaluated(&mut self, spec: &Spec, of: &Subject, key: Key, result: &Evaluated) {
         match of {
-            Subject::Task { turn } => self.task_evaluated(spec, turn.site(), key, result),
+            Subject::Task { conversation } => self.task_evaluated(spec, conversation.site(), key, result),
             Subject::Group { group: number, .. } => {
                 let Some(group) = spec.groups.get(*number) else { return };
                 self.group_evaluated(spec, (*number, group), key, result);

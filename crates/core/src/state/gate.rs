@@ -20,7 +20,7 @@ use consort_spec::time::iso;
 /// A review, from its opening on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReviewState {
-    pub(crate) turn: Id,
+    pub(crate) conversation: Id,
     pub(crate) timing: Timing,
     pub(crate) opened_at: Millis,
     pub(crate) due: Option<Millis>,
@@ -33,12 +33,20 @@ pub(crate) struct ReviewState {
 
 impl ReviewState {
     pub(crate) fn new(
-        (turn, timing): (&Id, Timing),
+        (conversation, timing): (&Id, Timing),
         at: Millis,
         due: Option<Millis>,
         on_timeout: Option<OnTimeout>,
     ) -> Self {
-        ReviewState { turn: turn.clone(), timing, opened_at: at, due, on_timeout, verdict: None, made: Made::default() }
+        ReviewState {
+            conversation: conversation.clone(),
+            timing,
+            opened_at: at,
+            due,
+            on_timeout,
+            verdict: None,
+            made: Made::default(),
+        }
     }
 
     /// Returns the action that ends the review at `due`; none while it waits for a person.
@@ -240,7 +248,7 @@ impl Run {
         if let Some(due) = state.due {
             self.timers.insert((due, Timer::Review(review)));
         }
-        let id = state.turn.clone();
+        let id = state.conversation.clone();
         let timing = state.timing;
         self.reviews.all.push(state);
         self.reviews.open.insert(review);
@@ -249,9 +257,11 @@ impl Run {
             return self.set(&id, CallState::Asking);
         }
         if !self.conversations.contains_key(&id) {
-            self.open_turn(&id);
+            self.open_conversation(&id);
         }
-        self.change(&id, |turn| turn.phase = Phase::Reviewing { review, output: turn.output() });
+        self.change(&id, |conversation| {
+            conversation.phase = Phase::Reviewing { review, output: conversation.output() }
+        });
     }
 
     /// Closes a review; returns the conversation or call and the output it was about.
@@ -264,7 +274,7 @@ impl Run {
             self.timers.remove(&(due, Timer::Review(review)));
         }
         self.reviews.open.remove(&review);
-        let id = state.turn.clone();
+        let id = state.conversation.clone();
         let timing = state.timing;
         let output = self.conversations.get(&id).map(Conversation::output).unwrap_or_default();
         Some((id, timing, output))
@@ -283,13 +293,13 @@ impl Run {
             Decision::Edit { output: edited } => {
                 let is_answer = timing == Timing::AfterExecution;
                 // A person's text is complete, even if the model's was cut.
-                self.change(&id, |turn| turn.unfinished.truncated &= !is_answer);
+                self.change(&id, |conversation| conversation.unfinished.truncated &= !is_answer);
                 self.pass(&id, timing, if is_answer { edited.clone() } else { output });
             }
             Decision::ExitEarly => self.exit_early(&id, timing, output, Exit::UserExitEarly),
-            Decision::Reject { feedback } => self.change(&id, |turn| {
-                turn.review.revision = Some((feedback.clone(), output));
-                turn.start_over(match timing {
+            Decision::Reject { feedback } => self.change(&id, |conversation| {
+                conversation.review.revision = Some((feedback.clone(), output));
+                conversation.start_over(match timing {
                     Timing::BeforeExecution => Phase::Start,
                     Timing::DuringExecution | Timing::AfterExecution => Phase::Prompt,
                 });
@@ -305,8 +315,9 @@ impl Run {
         match action {
             OnTimeout::Continue => self.pass(&id, timing, output),
             OnTimeout::ExitEarly => self.exit_early(&id, timing, output, Exit::Timeout),
-            OnTimeout::Fail => self.change(&id, |turn| {
-                turn.phase = Phase::Failing(TaskFailure::new(Cause::ReviewTimedOut, "nobody reviewed it in time"));
+            OnTimeout::Fail => self.change(&id, |conversation| {
+                conversation.phase =
+                    Phase::Failing(TaskFailure::new(Cause::ReviewTimedOut, "nobody reviewed it in time"));
             }),
         }
     }
@@ -331,7 +342,7 @@ impl Run {
         if timing == Timing::DuringExecution {
             return self.set(&id, CallState::Heard(Outcome::failed("the run was stopped before anybody answered")));
         }
-        self.change(&id, |turn| turn.phase = Phase::Failing(TaskFailure::cancelled()));
+        self.change(&id, |conversation| conversation.phase = Phase::Failing(TaskFailure::cancelled()));
     }
 
     /// Restarts the waiting time of open reviews from now on.
@@ -350,8 +361,8 @@ impl Run {
 
     /// Lets the reviewed conversation go on.
     fn pass(&mut self, id: &Id, timing: Timing, output: Text) {
-        self.change(id, |turn| {
-            turn.phase = match timing {
+        self.change(id, |conversation| {
+            conversation.phase = match timing {
                 Timing::BeforeExecution => Phase::Start,
                 Timing::DuringExecution | Timing::AfterExecution => Phase::Approved(output),
             };
@@ -363,7 +374,9 @@ impl Run {
         match timing {
             Timing::DuringExecution | Timing::AfterExecution => self.pass(id, timing, output),
             Timing::BeforeExecution => {
-                self.change(id, |turn| turn.phase = Phase::Skipping("a reviewer ended the run before it".to_owned()));
+                self.change(id, |conversation| {
+                    conversation.phase = Phase::Skipping("a reviewer ended the run before it".to_owned())
+                });
             }
         }
         self.wind_down(End::Completed { exit }, CancelMode::AfterTask);

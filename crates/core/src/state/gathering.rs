@@ -63,14 +63,14 @@ impl Run {
 
     pub(super) fn completed(&mut self, id: &Id) {
         let place = id.site();
-        let Some(turn) = self.close(id) else {
+        let Some(conversation) = self.close(id) else {
             return self.gathered(place).into_iter().for_each(|ended| self.note_ended(place, ended));
         };
-        let output = turn.output();
+        let output = conversation.output();
         let schema = self.spec.tasks.get(place.task).and_then(|task| task.output_schema.as_ref());
         let parsed = schema.and_then(|schema| output::stored(output.as_str(), schema));
         let how = How::Completed { output, parsed };
-        self.note_ended(place, Ended::of(how, self.at, &turn));
+        self.note_ended(place, Ended::of(how, self.at, &conversation));
     }
 
     /// Stores the result of a task, or of an instance, and moves on those that waited for it.
@@ -94,10 +94,12 @@ impl Run {
     }
 
     pub(super) fn task_failed(&mut self, id: &Id, reason: &str, cancelled: bool) {
-        let turn = self.close(id);
+        let conversation = self.close(id);
         let how = if cancelled { How::Cancelled } else { How::Failed { reason: reason.to_owned() } };
-        let ended = turn
-            .map_or_else(|| Ended::without_turn(how.clone(), self.at), |turn| Ended::of(how.clone(), self.at, &turn));
+        let ended = conversation.map_or_else(
+            || Ended::without_conversation(how.clone(), self.at),
+            |conversation| Ended::of(how.clone(), self.at, &conversation),
+        );
         let place = id.site();
         self.note_ended(place, ended);
         // The failure of an instance counts when its task fails for it.
@@ -114,7 +116,7 @@ impl Run {
         let cause = cause.unwrap_or(SkipCause::Ended);
         self.close(id);
         let how = How::Skipped { reason: reason.to_owned(), cause };
-        self.note_ended(id.site(), Ended::without_turn(how, self.at));
+        self.note_ended(id.site(), Ended::without_conversation(how, self.at));
     }
 
     /// Fills in the texts of an instance that is done for an item.
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_every_row_and_every_answer_asks_is_known_without_looking_at_all_tasks() {
-        let ended = |truncated| Ended { truncated, ..Ended::without_turn(How::Cancelled, 1) };
+        let ended = |truncated| Ended { truncated, ..Ended::without_conversation(How::Cancelled, 1) };
         let mut run = Run::default();
         run.put_ended(0, ended(true));
         run.put_ended(1, ended(false));

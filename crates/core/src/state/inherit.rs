@@ -53,8 +53,8 @@ impl Run {
         self.lineage.copied = self.lineage.copied.max(self.events.saturating_sub(1));
         self.lineage.inherited = self.tasks.keys().copied().collect();
         self.instances.values_mut().for_each(|instance| instance.inherited = true);
-        for turn in self.conversations.values_mut() {
-            turn.used = Used { started_at: self.at, ..Used::default() };
+        for conversation in self.conversations.values_mut() {
+            conversation.used = Used { started_at: self.at, ..Used::default() };
         }
     }
 }

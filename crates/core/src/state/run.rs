@@ -134,30 +134,28 @@ impl Run {
             EventKind::RunStarted => self.started_at = Some(event.at),
             EventKind::BeltComposed { task, tools } => self.belt_composed(*task, tools),
             EventKind::ExpressionEvaluated { of, key, result } => self.flow.evaluated(&self.spec, of, *key, result),
-            EventKind::TaskStarted { turn } => self.started(turn),
-            EventKind::PromptBuilt { turn, system, user } => self.opened_with(turn, system, user),
-            EventKind::ChoreBegun { turn, chore, calls } => self.chore_begun(turn, *chore, calls),
-            EventKind::ReflectionBegun { turn } => self.change(turn, Conversation::reflect),
-            EventKind::ModelAsked { turn, model, claim, .. } => self.asked(turn, model, claim),
-            EventKind::ModelRetried { turn, attempt, claim, .. } => self.retried(turn, *attempt, claim),
-            EventKind::ModelReplied { turn, reply, usage, latency_ms, completeness } => {
-                self.replied(turn, (reply, *completeness), usage.as_ref(), *latency_ms);
+            EventKind::TaskStarted { conversation } => self.started(conversation),
+            EventKind::PromptBuilt { conversation, system, user } => self.opened_with(conversation, system, user),
+            EventKind::ChoreBegun { conversation, chore, calls } => self.chore_begun(conversation, *chore, calls),
+            EventKind::ReflectionBegun { conversation } => self.change(conversation, Conversation::reflect),
+            EventKind::ModelAsked { conversation, model, claim, .. } => self.asked(conversation, model, claim),
+            EventKind::ModelRetried { conversation, attempt, claim, .. } => self.retried(conversation, *attempt, claim),
+            EventKind::ModelReplied { conversation, reply, usage, latency_ms, completeness } => {
+                self.replied(conversation, (reply, *completeness), usage.as_ref(), *latency_ms);
             }
-            EventKind::AnswerTruncated { turn, then, in_call } => {
-                self.change(turn, |turn| turn.truncated(*then, *in_call))
+            EventKind::AnswerTruncated { conversation, then, in_call } => self.truncate(conversation, *then, *in_call),
+            EventKind::AnswerEmpty { conversation, then } => self.said_nothing(conversation, *then),
+            EventKind::UsageCounted { conversation, used } => self.settle(conversation, used),
+            EventKind::ModelFailed { conversation, failure, then, .. } => {
+                self.model_failed(conversation, failure.charged, then, &failure.to_string())
             }
-            EventKind::AnswerEmpty { turn, then } => self.change(turn, |turn| turn.said_nothing(*then)),
-            EventKind::UsageCounted { turn, used } => self.settle(turn, used),
-            EventKind::ModelFailed { turn, failure, then, .. } => {
-                self.model_failed(turn, failure.charged, then, &failure.to_string())
-            }
-            EventKind::HistoryDropped { turn, exchanges } => self.change(turn, |turn| turn.drop_exchanges(*exchanges)),
-            EventKind::OutputRejected { turn, violations } => self.sent_back(turn, violations),
-            EventKind::LastRoundBegun { turn } => self.change(turn, Conversation::last_round),
-            EventKind::LoopNoticed { turn, tool, times } => self.change(turn, |turn| turn.noticed(tool, *times)),
+            EventKind::HistoryDropped { conversation, exchanges } => self.exchanges_dropped(conversation, *exchanges),
+            EventKind::OutputRejected { conversation, violations } => self.sent_back(conversation, violations),
+            EventKind::LastRoundBegun { conversation } => self.change(conversation, Conversation::last_round),
+            EventKind::LoopNoticed { conversation, tool, times } => self.loop_noticed(conversation, tool, *times),
             EventKind::ToolDispatched { call, lent } => self.dispatched(call, lent.as_ref()),
             EventKind::SubtaskStarted { .. } => self.subtask_started(&event.kind),
-            EventKind::FinishDemanded { turn } => self.change(turn, Conversation::nudge),
+            EventKind::FinishDemanded { conversation } => self.change(conversation, Conversation::nudge),
             EventKind::DelegationStarted { call, worker, task, system, user } => {
                 self.delegated(call, *worker, task);
                 self.opened_with(call, system, user);
@@ -169,17 +167,19 @@ impl Run {
                 self.returned(call, (outcome, cause), *duration_ms)
             }
             EventKind::FileChanged { .. } => {}
-            EventKind::ReviewOpened { review, turn, timing, due, on_timeout } => {
-                self.opened(*review, ReviewState::new((turn, *timing), event.at, *due, *on_timeout));
+            EventKind::ReviewOpened { review, conversation, timing, due, on_timeout } => {
+                self.opened(*review, ReviewState::new((conversation, *timing), event.at, *due, *on_timeout));
             }
             EventKind::ReviewDecided { review, decision, by } => self.decided(*review, decision, by),
             EventKind::ReviewTimedOut { review, action } => self.timed_out(*review, *action),
             EventKind::ReviewClosed { review } => self.closed(*review),
-            EventKind::TaskCompleted { turn } => self.completed(turn),
-            EventKind::TaskFailed { turn, reason, cancelled, .. } => self.task_failed(turn, reason, *cancelled),
-            EventKind::TaskSkipped { turn, reason, cause } => self.skipped(turn, reason, *cause),
+            EventKind::TaskCompleted { conversation } => self.completed(conversation),
+            EventKind::TaskFailed { conversation, reason, cancelled, .. } => {
+                self.task_failed(conversation, reason, *cancelled)
+            }
+            EventKind::TaskSkipped { conversation, reason, cause } => self.skipped(conversation, reason, *cause),
             EventKind::DirectiveGiven { directive } => self.directives.push(directive.clone()),
-            EventKind::DirectiveDelivered { directive, turn, .. } => self.delivered(*directive, turn),
+            EventKind::DirectiveDelivered { directive, conversation, .. } => self.delivered(*directive, conversation),
             EventKind::ModelSwitched { models, .. } => self.model_switched(models),
             EventKind::CancelRequested { mode, .. } => self.cancelled(*mode),
             EventKind::RunPaused { .. } => self.halt.paused = true,
@@ -258,28 +258,30 @@ impl Run {
 
     fn started(&mut self, id: &Id) {
         if !self.conversations.contains_key(id) {
-            self.open_turn(id);
+            self.open_conversation(id);
         }
         let at = self.at;
         let tools = self.spec.tasks.get(id.task_index()).map(|task| self.tools_of(id.task_index(), task));
-        self.change(id, |turn| {
-            turn.tools = tools.unwrap_or_default();
-            turn.used.started_at = at;
-            if !matches!(turn.phase, Phase::Failing(_)) {
-                turn.phase = Phase::Prompt;
+        self.change(id, |conversation| {
+            conversation.tools = tools.unwrap_or_default();
+            conversation.used.started_at = at;
+            if !matches!(conversation.phase, Phase::Failing(_)) {
+                conversation.phase = Phase::Prompt;
             }
         });
     }
 
-    pub(crate) fn open_turn(&mut self, id: &Id) {
+    pub(crate) fn open_conversation(&mut self, id: &Id) {
         let spec = self.spec.clone();
         self.flow.start(&spec, id.site());
         let unfit = self.make_task(id.site()).err();
         let Some(task) = spec.tasks.get(id.task_index()) else { return };
         let tools = self.tools_of(id.task_index(), task);
-        let turn = Conversation::new(&task.name, id.task_index(), tools, self.at);
-        self.conversations.insert(id.clone(), turn);
-        unfit.into_iter().for_each(|failure| self.change(id, |turn| turn.phase = Phase::Failing(failure)));
+        let conversation = Conversation::new(&task.name, id.task_index(), tools, self.at);
+        self.conversations.insert(id.clone(), conversation);
+        unfit
+            .into_iter()
+            .for_each(|failure| self.change(id, |conversation| conversation.phase = Phase::Failing(failure)));
     }
 
     fn belt_composed(&mut self, task: usize, tools: &[Arc<ToolInfo>]) {
@@ -320,15 +322,15 @@ impl Run {
         let used = spent.claim();
         let used = Claim { tokens: most(used.tokens, lent.tokens), cost: most(used.cost, lent.cost) };
         self.spending.budget.settle(&lent, &used);
-        if let Some((turn, _)) = call.parent() {
-            self.count(&turn, |used| used.absorb(spent));
+        if let Some((conversation, _)) = call.parent() {
+            self.count(&conversation, |used| used.absorb(spent));
         }
     }
 
     fn subtask_started(&mut self, fact: &EventKind) {
         let EventKind::SubtaskStarted { call, title, system, user, tools, schema } = fact else { return };
         self.subtask(call, title, tools);
-        schema.iter().for_each(|schema| self.change(call, |turn| turn.owe(schema)));
+        schema.iter().for_each(|schema| self.change(call, |conversation| conversation.owe(schema)));
         self.opened_with(call, system, user);
     }
 
@@ -337,11 +339,11 @@ impl Run {
         self.claim_calls(call);
         let tools = tools.iter().filter_map(|name| self.belt.get(name)).cloned().collect();
         let (worker, delegations) = self.above(call);
-        let mut turn = Conversation::new(title, worker, tools, self.at);
-        turn.delegations = delegations;
-        turn.memory = self.memory_above(call);
+        let mut conversation = Conversation::new(title, worker, tools, self.at);
+        conversation.delegations = delegations;
+        conversation.memory = self.memory_above(call);
         self.set(call, CallState::Delegated);
-        self.conversations.insert(call.clone(), turn);
+        self.conversations.insert(call.clone(), conversation);
     }
 
     /// Returns the worker of the conversation in which a call was made, and the number of times its work was
@@ -355,29 +357,30 @@ impl Run {
         self.errands.push(worker);
         self.subtask(call, task, &[]);
         let tools = self.spec.tasks.get(worker).map(|task| self.tools_of(worker, task)).unwrap_or_default();
-        self.change(call, |turn| {
-            (turn.worker, turn.delegations, turn.tools) = (worker, turn.delegations + 1, tools);
+        self.change(call, |conversation| {
+            (conversation.worker, conversation.delegations, conversation.tools) =
+                (worker, conversation.delegations + 1, tools);
         });
     }
 
     /// Stores the output of delegated work under the task of the agent that did it.
     fn delegation_ended(&mut self, call: &Id, error: Option<&str>) {
-        let Some(turn) = self.conversations.get(call).filter(|_| error.is_none()) else { return };
-        let how = How::Completed { output: turn.output(), parsed: None };
-        let ended = Ended::of(how, self.at, turn);
+        let Some(conversation) = self.conversations.get(call).filter(|_| error.is_none()) else { return };
+        let how = How::Completed { output: conversation.output(), parsed: None };
+        let ended = Ended::of(how, self.at, conversation);
         if self.spec.workflow == Workflow::Hierarchical {
-            self.outputs.push(turn.worker);
-            self.lineage.redone(turn.worker);
-            self.put_ended(turn.worker, ended);
+            self.outputs.push(conversation.worker);
+            self.lineage.redone(conversation.worker);
+            self.put_ended(conversation.worker, ended);
         }
     }
 
     fn delivered(&mut self, directive: u32, id: &Id) {
         let Some(said) = self.directives.get(directive as usize).cloned() else { return };
-        self.change(id, |turn| {
-            turn.directives.insert(directive);
-            if turn.phase == Phase::Ask {
-                turn.direct(prompt::directives(&[&said]));
+        self.change(id, |conversation| {
+            conversation.directives.insert(directive);
+            if conversation.phase == Phase::Ask {
+                conversation.direct(prompt::directives(&[&said]));
             }
         });
     }
@@ -412,22 +415,22 @@ impl Run {
     /// Adds to the counters of a conversation and of the whole run.
     pub(crate) fn count(&mut self, id: &Id, count: impl Fn(&mut Used)) {
         count(&mut self.spending.totals);
-        if let Some(turn) = self.conversations.get_mut(id) {
-            count(&mut turn.used);
+        if let Some(conversation) = self.conversations.get_mut(id) {
+            count(&mut conversation.used);
         }
     }
 
     pub(crate) fn change(&mut self, id: &Id, change: impl FnOnce(&mut Conversation)) {
-        let Some(turn) = self.conversations.get_mut(id) else { return };
-        change(turn);
-        let want = turn.want();
+        let Some(conversation) = self.conversations.get_mut(id) else { return };
+        change(conversation);
+        let want = conversation.want();
         let model = if want == Want::Model { self.alias(id) } else { String::new() };
         self.wants.note(id, want, model);
     }
 
     /// Returns the task whose agent works in a conversation.
     pub(crate) fn worker(&self, id: &Id) -> Option<&Task> {
-        let worker = self.conversations.get(id).map_or(id.task_index(), |turn| turn.worker);
+        let worker = self.conversations.get(id).map_or(id.task_index(), |conversation| conversation.worker);
         if worker == id.task_index() { self.task(id) } else { self.spec.tasks.get(worker) }
     }
 
@@ -447,7 +450,7 @@ impl Run {
     /// Returns the alias of the model that the conversation's next model call goes to.
     pub(crate) fn alias(&self, id: &Id) -> String {
         let primary = self.primary(id);
-        let fallback = self.conversations.get(id).map_or(0, |turn| turn.asking.fallback).checked_sub(1);
+        let fallback = self.conversations.get(id).map_or(0, |conversation| conversation.asking.fallback).checked_sub(1);
         let chain = self.models.get(primary).map(|model| model.fallback.as_slice()).unwrap_or_default();
         fallback.and_then(|index| chain.get(index)).unwrap_or(primary).clone()
     }

@@ -71,7 +71,7 @@ impl Run {
     /// Returns the conversation whose model failed and is asked again, now or later.
     pub(crate) fn asking_again(&self) -> Option<&Conversation> {
         let later = self.timers().iter().find_map(|(_, timer)| match timer {
-            Timer::Retry(turn) => self.conversations().get(turn),
+            Timer::Retry(conversation) => self.conversations().get(conversation),
             Timer::Review(_) | Timer::Approval(_) | Timer::Client(_) => None,
         });
         later.or_else(|| self.asked_again().next())

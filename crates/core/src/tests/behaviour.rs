@@ -248,8 +248,8 @@ fn old_exchanges_are_dropped_whole_when_the_history_is_too_long() {
         world.returns(&format!("1.{round}.1"), &"b".repeat(300));
     }
     assert!(world.kinds(0).contains(&"history_dropped".to_owned()));
-    let turn = &world.run.conversations()[&Id::from("1")];
-    let calls: usize = turn
+    let conversation = &world.run.conversations()[&Id::from("1")];
+    let calls: usize = conversation
         .messages()
         .iter()
         .map(|m| if let consort_spec::message::Message::Assistant(r) = m { r.calls().count() } else { 0 })
@@ -300,7 +300,7 @@ fn the_provider_s_own_wait_is_honoured_unless_it_is_absurd() {
         };
         world
             .command(Command::Report(Report::Unanswered {
-                turn: "1".into(),
+                conversation: "1".into(),
                 failure,
                 dice: 0,
                 said: Default::default(),
@@ -421,7 +421,8 @@ fn a_new_owner_settles_orphaned_calls_by_class() {
 fn usage_a_provider_does_not_report_is_unknown_and_charged_in_full() {
     let mut world = limited(Limits { tokens: 10_000, ..Limits::default() });
     world.waiting.clear();
-    let report = Report::Replied { turn: "1".into(), reply: reply("hi", &[]).into(), usage: None, latency_ms: 1 };
+    let report =
+        Report::Replied { conversation: "1".into(), reply: reply("hi", &[]).into(), usage: None, latency_ms: 1 };
     let held = world.run.budget().tokens_committed();
     world.command(Command::Report(report)).unwrap();
     assert_eq!(world.run.budget().tokens_committed(), held);
@@ -467,9 +468,9 @@ fn fan(n: usize) -> Duration {
             free.models.insert("big".to_owned(), 64 - waiting.len());
         }
         let Some(effect) = waiting.pop() else { break };
-        let turn = effect.id().clone();
+        let conversation = effect.id().clone();
         let reply = reply("ok", &[]).into();
-        command = Command::Report(Report::Replied { turn, reply, usage: None, latency_ms: 0 });
+        command = Command::Report(Report::Replied { conversation, reply, usage: None, latency_ms: 0 });
     }
     assert!(run.ended());
     began.elapsed() / u32::try_from(n).unwrap()

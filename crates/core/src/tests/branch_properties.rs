@@ -159,7 +159,7 @@ fn once(world: &World) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for event in &world.log {
         let what = match &event.kind {
-            EventKind::TaskStarted { turn } => format!("start {turn}"),
+            EventKind::TaskStarted { conversation } => format!("start {conversation}"),
             EventKind::ExpressionEvaluated { of, key, .. } => format!("{of:?} {key:?}"),
             _ => continue,
         };
@@ -188,7 +188,9 @@ fn truly_skipped(world: &World) {
 }
 
 fn completed(log: &[Event]) -> BTreeSet<Id> {
-    let done = |kind: &EventKind| if let EventKind::TaskCompleted { turn } = kind { Some(turn.clone()) } else { None };
+    let done = |kind: &EventKind| {
+        if let EventKind::TaskCompleted { conversation } = kind { Some(conversation.clone()) } else { None }
+    };
     log.iter().filter_map(|event| done(&event.kind)).collect()
 }
 

@@ -390,9 +390,9 @@ fn a_retry_evaluates_a_condition_again_once_what_it_names_was_done_again() {
 }
 
 /// Lets a task fail, at its model and at the one it falls back to.
-fn lose(world: &mut World, turn: &str) {
-    while world.places().contains(&turn) {
-        world.fails(turn, FailureKind::Refused);
+fn lose(world: &mut World, conversation: &str) {
+    while world.places().contains(&conversation) {
+        world.fails(conversation, FailureKind::Refused);
     }
 }
 

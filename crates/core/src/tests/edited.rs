@@ -39,15 +39,15 @@ fn goes_on(world: &mut World, forked: Forked) {
 /// Creates a run of `b` after `a` and `c` after both, in which all of them are done.
 fn done() -> World {
     let mut world = World::new(&ensemble(vec![task("a", &[]), task("b", &["a"]), task("c", &["a", "b"])]));
-    for (turn, said) in [("1", "first"), ("2", "second"), ("3", "third")] {
-        world.answers(turn, said);
+    for (conversation, said) in [("1", "first"), ("2", "second"), ("3", "third")] {
+        world.answers(conversation, said);
     }
     assert_eq!(world.status(), "COMPLETED");
     world
 }
 
-fn begins(world: &World, turn: &str) -> u64 {
-    let is_it = |event: &Event| matches!(&event.kind, EventKind::TaskStarted { turn: begun } if begun.as_str() == turn);
+fn begins(world: &World, conversation: &str) -> u64 {
+    let is_it = |event: &Event| matches!(&event.kind, EventKind::TaskStarted { conversation: begun } if begun.as_str() == conversation);
     world.log.iter().position(is_it).unwrap() as u64
 }
 
@@ -165,8 +165,8 @@ fn an_edited_output_fits_the_schema_and_the_list_of_its_task() {
     let list = Draft { output_schema: Some(schema), each, ..task("l", &[]) };
     let drafts = vec![number, list, task("b", &["a", "l"])];
     let mut world = World::new(&Ensemble { workflow: Some(Workflow::Parallel), ..ensemble(drafts) });
-    for turn in ["1", "2i0", "2i1"] {
-        world.answers(turn, r#"{"n":1}"#);
+    for conversation in ["1", "2i0", "2i1"] {
+        world.answers(conversation, r#"{"n":1}"#);
     }
     let keep = || Keep::BeforeTask("b".to_owned());
     for (task, text, said) in [

@@ -315,13 +315,18 @@ fn report(effect: &Effect, by: u16) -> Report {
                 status: None,
                 charged: by.is_multiple_of(2),
             };
-            Report::Unanswered { turn: question.turn.clone(), failure, dice: u32::from(by), said: Default::default() }
+            Report::Unanswered {
+                conversation: question.conversation.clone(),
+                failure,
+                dice: u32::from(by),
+                said: Default::default(),
+            }
         }
         Effect::Ask(question) => {
             let usage = Usage { input: 100, output: u64::from(by % 7), ..Usage::default() };
             let usage = (by % 9 != 8).then_some(usage);
             let reply = Arc::new(Reply { stop, ..reply(text, calls) });
-            Report::Replied { turn: question.turn.clone(), reply, usage, latency_ms: 1 }
+            Report::Replied { conversation: question.conversation.clone(), reply, usage, latency_ms: 1 }
         }
     }
 }
@@ -359,11 +364,11 @@ fn spans_nest(world: &World) {
 fn ended_once(world: &World) {
     let mut ended: BTreeMap<Id, usize> = BTreeMap::new();
     for event in &world.log {
-        if let EventKind::TaskCompleted { turn }
-        | EventKind::TaskFailed { turn, .. }
-        | EventKind::TaskSkipped { turn, .. } = &event.kind
+        if let EventKind::TaskCompleted { conversation }
+        | EventKind::TaskFailed { conversation, .. }
+        | EventKind::TaskSkipped { conversation, .. } = &event.kind
         {
-            *ended.entry(turn.clone()).or_default() += 1;
+            *ended.entry(conversation.clone()).or_default() += 1;
         }
     }
     assert!(ended.values().all(|times| *times == 1), "a task ends once: {ended:?}");

@@ -114,7 +114,8 @@ fn what_was_said_is_told_on_request_and_cut_where_it_is_long() {
     world.returns("1.0.0", &"x".repeat(100_000));
     let answer = Arc::new(reply("done", &[]));
     let completeness = Completeness::Whole;
-    let replied = EventKind::ModelReplied { turn: "1".into(), reply: answer, usage: None, latency_ms: 1, completeness };
+    let replied =
+        EventKind::ModelReplied { conversation: "1".into(), reply: answer, usage: None, latency_ms: 1, completeness };
     let asked = content(&world, replied);
     let roles = |messages: &Value| -> Vec<String> {
         let role = |message: &Value| message["role"].as_str().unwrap().to_owned();

@@ -379,15 +379,15 @@ fn policies_choose_whose_output_is_looked_at() {
     let policy = |policy| Review { policy, ..Review::default() };
     let gates = |review: Review, drafts: Vec<Draft>| {
         let mut world = World::new(&Ensemble { review, ..ensemble(drafts) });
-        for turn in ["1", "2"] {
-            world.answers(turn, "x");
+        for conversation in ["1", "2"] {
+            world.answers(conversation, "x");
             let open: Vec<u32> = world.run.open_reviews().iter().copied().collect();
             for review in open {
                 world.command(Command::Review { review, decision: Decision::Continue, by: String::new() }).unwrap();
             }
         }
         assert_eq!(world.status(), "COMPLETED");
-        world.run.reviews().iter().map(|review| review.turn.to_string()).collect::<Vec<_>>()
+        world.run.reviews().iter().map(|review| review.conversation.to_string()).collect::<Vec<_>>()
     };
     let plain = || vec![task("a", &[]), task("b", &[])];
     assert_eq!(gates(policy(ReviewPolicy::Never), plain()), [""; 0]);

@@ -261,35 +261,36 @@ impl World {
         self.waiting.iter().map(|effect| effect.id().as_str()).collect()
     }
 
-    pub(super) fn answers(&mut self, turn: &str, text: &str) {
-        self.replies(turn, reply(text, &[]));
+    pub(super) fn answers(&mut self, conversation: &str, text: &str) {
+        self.replies(conversation, reply(text, &[]));
     }
 
     /// Answers with a text that ends at the output limit.
-    pub(super) fn cuts(&mut self, turn: &str, text: &str) {
-        self.replies(turn, Reply { stop: Stop::Length, ..reply(text, &[]) });
+    pub(super) fn cuts(&mut self, conversation: &str, text: &str) {
+        self.replies(conversation, Reply { stop: Stop::Length, ..reply(text, &[]) });
     }
 
-    pub(super) fn calls(&mut self, turn: &str, calls: &[(&str, &str)]) {
-        self.replies(turn, reply("", calls));
+    pub(super) fn calls(&mut self, conversation: &str, calls: &[(&str, &str)]) {
+        self.replies(conversation, reply("", calls));
     }
 
-    pub(super) fn replies(&mut self, turn: &str, reply: Reply) {
-        self.end(turn);
+    pub(super) fn replies(&mut self, conversation: &str, reply: Reply) {
+        self.end(conversation);
         let usage = Some(self.usage);
-        let report = Report::Replied { turn: turn.into(), reply: Arc::new(reply), usage, latency_ms: 3 };
+        let report =
+            Report::Replied { conversation: conversation.into(), reply: Arc::new(reply), usage, latency_ms: 3 };
         self.command(Command::Report(report)).unwrap();
     }
 
-    pub(super) fn fails(&mut self, turn: &str, kind: FailureKind) {
+    pub(super) fn fails(&mut self, conversation: &str, kind: FailureKind) {
         let failure = Failure { kind, message: "no".to_owned(), retry_after_ms: None, status: None, charged: false };
-        self.fails_with(turn, failure);
+        self.fails_with(conversation, failure);
     }
 
-    pub(super) fn fails_with(&mut self, turn: &str, failure: Failure) {
-        self.end(turn);
+    pub(super) fn fails_with(&mut self, conversation: &str, failure: Failure) {
+        self.end(conversation);
         self.command(Command::Report(Report::Unanswered {
-            turn: turn.into(),
+            conversation: conversation.into(),
             failure,
             dice: 0,
             said: Default::default(),
@@ -325,24 +326,26 @@ impl World {
     }
 
     /// Returns the tools that a model which is being asked may call.
-    pub(super) fn offered(&self, turn: &str) -> Vec<&str> {
-        let asked = |effect: &'_ &Effect| effect.id().as_str() == turn;
-        let Some(Effect::Ask(question)) = self.waiting.iter().find(asked) else { panic!("{turn} is not asked") };
+    pub(super) fn offered(&self, conversation: &str) -> Vec<&str> {
+        let asked = |effect: &'_ &Effect| effect.id().as_str() == conversation;
+        let Some(Effect::Ask(question)) = self.waiting.iter().find(asked) else {
+            panic!("{conversation} is not asked")
+        };
         question.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
 
     /// Returns the text of every user message of a conversation.
-    pub(super) fn told(&self, turn: &str) -> Vec<String> {
+    pub(super) fn told(&self, conversation: &str) -> Vec<String> {
         let words =
             |message: &Message| if let Message::User { text } = message { Some(text.to_string()) } else { None };
-        self.run.conversations()[&Id::from(turn)].messages().iter().filter_map(words).collect()
+        self.run.conversations()[&Id::from(conversation)].messages().iter().filter_map(words).collect()
     }
 
     /// Returns the results of a conversation's tools, as its model reads them.
-    pub(super) fn results(&self, turn: &str) -> Vec<String> {
+    pub(super) fn results(&self, conversation: &str) -> Vec<String> {
         let words =
             |message: &Message| if let Message::Tool { text, .. } = message { Some(text.to_string()) } else { None };
-        self.run.conversations()[&Id::from(turn)].messages().iter().filter_map(words).collect()
+        self.run.conversations()[&Id::from(conversation)].messages().iter().filter_map(words).collect()
     }
 
     pub(super) fn status(&self) -> &'static str {

@@ -167,7 +167,7 @@ impl Run {
                 EventFrame::Run(_) | EventFrame::Turn(_) => Vec::new(),
             },
             Ok(Frame::Delta { frame, .. }) => match &*frame {
-                LiveFrame::Token { turn, token, .. } if self.is_last(&turn.turn_id) => {
+                LiveFrame::Token { conversation, token, .. } if self.is_last(&conversation.turn_id) => {
                     vec![Step::Words { offset: None, text: token.clone() }]
                 }
                 LiveFrame::Token { .. } | LiveFrame::Chunk { .. } | LiveFrame::ToolProgress(_) => Vec::new(),
@@ -200,7 +200,9 @@ impl Run {
             RunFrame::TaskSkipped { task, reason, .. } => {
                 vec![Step::Thought(format!("{}: skipped: {}", name(task), short(reason)))]
             }
-            RunFrame::LlmIterationStarted { turn, .. } if self.is_last(&turn.turn_id) => vec![Step::Round],
+            RunFrame::LlmIterationStarted { conversation, .. } if self.is_last(&conversation.turn_id) => {
+                vec![Step::Round]
+            }
             RunFrame::ToolCalled { tool_name, tool_arguments, tool_result, .. } => {
                 vec![Step::Thought(format!("{tool_name}({}) → {}", short(tool_arguments), short(tool_result)))]
             }
@@ -212,7 +214,7 @@ impl Run {
     /// Returns the question to a person, with the address for the answer.
     fn asked(&self, review: &Review) -> String {
         let link = format!("{}/reviews/{}", self.base, review.review_id);
-        let task = review.task.task_name.as_deref().unwrap_or(&review.task.turn.task_description);
+        let task = review.task.task_name.as_deref().unwrap_or(&review.task.conversation.task_description);
         let question = match &review.prompt {
             Some(prompt) => prompt.clone(),
             None => format!("the task '{task}' is to be reviewed"),
@@ -225,7 +227,7 @@ impl Run {
 }
 
 fn name(task: &TaskPlace) -> &str {
-    task.task_name.as_deref().unwrap_or(&task.turn.task_description)
+    task.task_name.as_deref().unwrap_or(&task.conversation.task_description)
 }
 
 fn ended(result: &RunResult) -> End {

@@ -202,7 +202,7 @@ const WORDS: &[Row] = &[
 fn ask(messages: Vec<Message>, tools: &[&str]) -> Ask {
     Ask {
         run: "run".into(),
-        turn: Id::task(0),
+        conversation: Id::task(0),
         task: "task".into(),
         round: 0,
         attempt: 0,

@@ -9,15 +9,15 @@ impl Runner {
     /// Drops the model calls that were given up: nobody waits for their answers, and the next call of the same
     /// conversation must not get their reports.
     pub(super) fn drop_calls<'a>(&mut self, given_up: impl Iterator<Item = &'a Event>) {
-        for turn in given_up.filter_map(|event| event.kind.place()) {
+        for conversation in given_up.filter_map(|event| event.kind.place()) {
             self.under_way.retain(|_, under_way| {
-                let is_dropped = under_way.id == *turn;
+                let is_dropped = under_way.id == *conversation;
                 if is_dropped {
                     under_way.task.abort();
                 }
                 !is_dropped
             });
-            self.window.ring.hush(turn);
+            self.window.ring.hush(conversation);
         }
     }
 

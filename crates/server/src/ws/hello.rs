@@ -268,7 +268,7 @@ impl<'a> Pair<'a> {
 
 #[cfg(test)]
 mod tests {
-    use consort_core::frame::field::{Iso, TaskPlace, TurnPlace};
+    use consort_core::frame::field::{ConversationPlace, Iso, TaskPlace};
     use consort_core::frame::numbered::{EventFrame, RunFrame};
     use consort_core::frame::run::Frame;
 
@@ -276,7 +276,10 @@ mod tests {
 
     fn sent(at: u64, bytes: usize) -> SentFrame {
         let task_description = "x".repeat(bytes);
-        let task = TaskPlace { turn: TurnPlace { task_description, ..TurnPlace::default() }, task_name: None };
+        let task = TaskPlace {
+            conversation: ConversationPlace { task_description, ..ConversationPlace::default() },
+            task_name: None,
+        };
         let frame = Frame::ReflectionStarted { task };
         let frame = RunFrame { run_id: "r".into(), seq: 0, frame, inherited: false, at: Iso(at) };
         let frame = EventFrame::Run(frame);

@@ -135,9 +135,9 @@ mod tests {
     }
 
     fn delta(after: Seq) -> Frame {
-        let turn = Arc::default();
+        let conversation = Arc::default();
         let token = String::new();
-        let frame = LiveFrame::Token { run_id: "r".into(), turn, token, offset: 0, sent_at: Iso(0) };
+        let frame = LiveFrame::Token { run_id: "r".into(), conversation, token, offset: 0, sent_at: Iso(0) };
         Frame::Delta { after, frame: Arc::new(frame), text: "{}".into() }
     }
 

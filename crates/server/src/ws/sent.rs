@@ -98,15 +98,15 @@ fn shorten(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use consort_core::frame::field::{TaskPlace, TurnPlace};
+    use consort_core::frame::field::{ConversationPlace, TaskPlace};
     use consort_core::frame::numbered::RunFrame;
     use consort_core::frame::run::Frame;
 
     use super::*;
 
     fn sent(agent_role: String) -> SentFrame {
-        let turn = TurnPlace { agent_role, ..TurnPlace::default() };
-        let frame = Frame::ReflectionStarted { task: TaskPlace { turn, task_name: None } };
+        let conversation = ConversationPlace { agent_role, ..ConversationPlace::default() };
+        let frame = Frame::ReflectionStarted { task: TaskPlace { conversation, task_name: None } };
         let frame = RunFrame { run_id: "run-1".into(), seq: 0, frame, inherited: false, at: Iso(1) };
         let frame = EventFrame::Run(frame);
         SentFrame::new(&frame, &frame.text().into())

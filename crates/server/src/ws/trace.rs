@@ -72,14 +72,14 @@ impl Trace {
             // The events before belong to another run, and have its start time.
             Frame::RunForked { .. } => self.started.iter_mut().for_each(|(_, started)| *started = sent.at()),
             Frame::EnsembleCompleted { .. } => self.ended_at = Some(sent.at()),
-            Frame::LlmIterationStarted { turn, iteration_index, .. } => {
-                self.calls.begin(&turn.turn_id, *iteration_index, (*seq, sent.clone()));
+            Frame::LlmIterationStarted { conversation, iteration_index, .. } => {
+                self.calls.begin(&conversation.turn_id, *iteration_index, (*seq, sent.clone()));
             }
-            Frame::LlmIterationCompleted { turn, iteration_index, .. } => {
-                self.calls.complete(&turn.turn_id, *iteration_index, sent.clone(), calls_max);
+            Frame::LlmIterationCompleted { conversation, iteration_index, .. } => {
+                self.calls.complete(&conversation.turn_id, *iteration_index, sent.clone(), calls_max);
             }
             Frame::TaskCompleted { task, .. } | Frame::TaskFailed { task, .. } => {
-                self.calls.give_up(&task.turn.turn_id);
+                self.calls.give_up(&task.conversation.turn_id);
             }
             Frame::ReviewRequested(review) => self.reviews.push((review.review_id.clone(), sent.clone())),
             Frame::ReviewDecided { review_id, .. }
@@ -197,7 +197,7 @@ impl Traces {
 #[cfg(test)]
 mod tests {
     use consort_core::event::Timing;
-    use consort_core::frame::field::{ResponseType, Review, TaskPlace, TurnPlace};
+    use consort_core::frame::field::{ConversationPlace, ResponseType, Review, TaskPlace};
     use serde_json::Value;
 
     use super::*;
@@ -212,19 +212,25 @@ mod tests {
         frames.into_iter().enumerate().map(event).collect()
     }
 
-    fn turn(role: &str) -> TurnPlace {
-        TurnPlace { agent_role: role.to_owned(), turn_id: role.to_owned(), ..TurnPlace::default() }
+    fn turn(role: &str) -> ConversationPlace {
+        ConversationPlace { agent_role: role.to_owned(), turn_id: role.to_owned(), ..ConversationPlace::default() }
     }
 
     fn started(role: &str, iteration_index: u32) -> Frame {
         let model = String::new();
         let messages = Vec::new();
-        Frame::LlmIterationStarted { turn: turn(role), iteration_index, model, messages, total_message_count: 0 }
+        Frame::LlmIterationStarted {
+            conversation: turn(role),
+            iteration_index,
+            model,
+            messages,
+            total_message_count: 0,
+        }
     }
 
     fn completed(role: &str, index: u32) -> Frame {
         Frame::LlmIterationCompleted {
-            turn: turn(role),
+            conversation: turn(role),
             iteration_index: Some(index),
             response_type: ResponseType::FinalAnswer,
             response_text: None,
@@ -240,14 +246,14 @@ mod tests {
     fn calls(trace: &Trace) -> Vec<(String, u64, bool)> {
         let call = |call: &ModelCall| {
             let started: Value = serde_json::from_str(call.started.text(Form::Whole)).unwrap();
-            let turn = started["turnId"].as_str().unwrap().to_owned();
-            (turn, started["iterationIndex"].as_u64().unwrap(), call.completed.is_some())
+            let conversation = started["turnId"].as_str().unwrap().to_owned();
+            (conversation, started["iterationIndex"].as_u64().unwrap(), call.completed.is_some())
         };
         trace.calls.all().map(call).collect()
     }
 
-    fn call(turn: &str, index: u64, has_ended: bool) -> (String, u64, bool) {
-        (turn.to_owned(), index, has_ended)
+    fn call(conversation: &str, index: u64, has_ended: bool) -> (String, u64, bool) {
+        (conversation.to_owned(), index, has_ended)
     }
 
     #[test]
@@ -257,7 +263,7 @@ mod tests {
         assert_eq!(calls(&trace), [call("b", 0, false), call("a", 1, true)]);
         let again = vec![started("a", 0), started("a", 0)];
         assert_eq!(calls(&Trace::of(&frames(again), 5)), [call("a", 0, false)]);
-        let task = TaskPlace { turn: turn("a"), task_name: None };
+        let task = TaskPlace { conversation: turn("a"), task_name: None };
         let failed =
             Frame::TaskFailed { task, failed_at: Iso(1), reason: String::new(), cancelled: None, partial_output: None };
         assert!(Trace::of(&frames(vec![started("a", 0), failed]), 5).calls.all().next().is_none());

@@ -20,7 +20,8 @@ pub enum Subject {
     /// A task.
     Task {
         /// The place of the task, or of its instance.
-        turn: Id,
+        #[serde(rename = "turn")]
+        conversation: Id,
     },
     /// A group.
     Group {

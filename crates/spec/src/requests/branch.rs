@@ -123,8 +123,8 @@ impl Spec {
     /// Returns an expression by its owner and its key.
     pub fn written(&self, of: &Subject, key: Key) -> Option<&Expression> {
         let (when, each, repeat) = match of {
-            Subject::Task { turn } => {
-                let task = self.tasks.get(turn.task_index())?;
+            Subject::Task { conversation } => {
+                let task = self.tasks.get(conversation.task_index())?;
                 (&task.when, &task.for_each, None)
             }
             Subject::Group { group, .. } => {

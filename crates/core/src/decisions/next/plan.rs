@@ -68,7 +68,7 @@ pub struct Terms {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// The id of the conversation that asks.
-    pub turn: Id,
+    pub conversation: Id,
     /// The name of the task it asks for.
     pub task: String,
     /// The alias of the model.
@@ -95,7 +95,7 @@ impl Effect {
     /// Returns the id of the conversation or call that the effect belongs to.
     pub fn id(&self) -> &Id {
         match self {
-            Effect::Ask(question) => &question.turn,
+            Effect::Ask(question) => &question.conversation,
             Effect::Call { id, .. } => id,
         }
     }

@@ -17,7 +17,7 @@ use consort_spec::text::Text;
 impl Run {
     pub(super) fn charged_frame(&self, call: &Id, spent: &Spent) -> Frame {
         Frame::CallCharged {
-            turn: self.caller(call),
+            conversation: self.caller(call),
             call_id: call.to_string(),
             tokens: spent.usage.total(),
             cost: usd(spent.claim().cost),
@@ -26,14 +26,14 @@ impl Run {
 
     pub(super) fn dispatched_frame(&self, call: &Id) -> Frame {
         let (tool_name, tool_arguments) = self.asked_call(call);
-        Frame::ToolDispatched { turn: self.caller(call), call_id: call.to_string(), tool_name, tool_arguments }
+        Frame::ToolDispatched { conversation: self.caller(call), call_id: call.to_string(), tool_name, tool_arguments }
     }
 
     pub(super) fn called_frame(&self, call: &Id, outcome: &Outcome, duration_ms: u64, cause: Option<&Cause>) -> Frame {
         let (tool_name, tool_arguments) = self.asked_call(call);
         let (ok, tool_result, structured_result) = self.result_words(call, outcome);
         Frame::ToolCalled {
-            turn: self.caller(call),
+            conversation: self.caller(call),
             call_id: call.to_string(),
             tool_name,
             duration_ms,
@@ -47,7 +47,7 @@ impl Run {
 
     pub(super) fn changed_frame(&self, call: &Id, change: &FileChange, at: Iso) -> Frame {
         Frame::FileChanged {
-            turn: self.caller(call),
+            conversation: self.caller(call),
             file_path: change.file_path.clone(),
             change_type: change.change_type,
             lines_added: change.lines_added,
@@ -59,7 +59,7 @@ impl Run {
 
     pub(super) fn subtask_frame(&self, call: &Id, title: &str, instructions: &Text, tools: &[String]) -> Frame {
         Frame::SubtaskStarted {
-            turn: self.caller(call),
+            conversation: self.caller(call),
             call_id: call.to_string(),
             title: title.to_owned(),
             instructions: instructions.clone(),
@@ -77,7 +77,7 @@ impl Run {
         let delegation = self.delegation(call, self.worker_role(call));
         match error {
             None => {
-                let began = self.conversations().get(call).map_or(at, |turn| turn.used().started_at);
+                let began = self.conversations().get(call).map_or(at, |conversation| conversation.used().started_at);
                 Frame::DelegationCompleted { delegation, duration_ms: at.saturating_sub(began) }
             }
             Some(reason) => Frame::DelegationFailed { delegation, reason: reason.to_owned() },
@@ -90,12 +90,12 @@ impl Run {
 
     /// Returns the name and arguments of a call, as the model asked for it.
     pub(crate) fn asked_call(&self, call: &Id) -> (String, String) {
-        let found = call.parent().and_then(|(turn, index)| {
-            let duty = self.conversations().get(&turn)?.duty().filter(|_| call.is_chore());
+        let found = call.parent().and_then(|(conversation, index)| {
+            let duty = self.conversations().get(&conversation)?.duty().filter(|_| call.is_chore());
             if let Some(duty) = duty {
                 return duty.calls.get(index).map(|Call { tool, args, .. }| (tool.clone(), args.to_string()));
             }
-            let reply = self.conversations().get(&turn)?.messages().iter().rev().find_map(Message::reply)?;
+            let reply = self.conversations().get(&conversation)?.messages().iter().rev().find_map(Message::reply)?;
             let edited = self.chat().edited.get(call);
             reply.calls().nth(index).map(|Call { tool, args, .. }| (tool.clone(), edited.unwrap_or(args).to_string()))
         });
@@ -119,11 +119,13 @@ impl Run {
         if let Some((_, CallState::Returned(Outcome::Answer { text, .. }))) = self.slot(call) {
             return text.to_string();
         }
-        let turn = call.parent().and_then(|(turn, _)| self.conversations().get(&turn));
-        let told = turn.into_iter().flat_map(|turn| turn.messages().iter().rev()).find_map(|message| {
-            let Message::Tool { call: answered, text, .. } = message else { return None };
-            (answered == call).then(|| text.to_string())
-        });
+        let conversation = call.parent().and_then(|(conversation, _)| self.conversations().get(&conversation));
+        let told = conversation.into_iter().flat_map(|conversation| conversation.messages().iter().rev()).find_map(
+            |message| {
+                let Message::Tool { call: answered, text, .. } = message else { return None };
+                (answered == call).then(|| text.to_string())
+            },
+        );
         told.unwrap_or_default()
     }
 }

@@ -40,12 +40,12 @@ impl Run {
         };
         let expression = written.unwrap_or_default();
         let evaluation = match of {
-            Subject::Task { turn } => {
-                let place = turn.site();
+            Subject::Task { conversation } => {
+                let place = conversation.site();
                 Evaluation {
-                    task_index: Some(self.shown(turn)),
+                    task_index: Some(self.shown(conversation)),
                     task_name: self.spec().tasks.get(place.task).map(|task| task.name.clone()),
-                    turn_id: Some(turn.to_string()),
+                    turn_id: Some(conversation.to_string()),
                     group: None,
                     item: place.item,
                     round: place.round,

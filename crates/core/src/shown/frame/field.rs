@@ -63,7 +63,7 @@ impl<T: JsonSchema> JsonSchema for Nullable<T> {
 /// The conversation that a frame belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TurnPlace {
+pub struct ConversationPlace {
     /// The number of the task, from 1.
     pub task_index: usize,
     /// The role of the agent.
@@ -86,7 +86,7 @@ pub struct TurnPlace {
 pub struct TaskPlace {
     /// The conversation.
     #[serde(flatten)]
-    pub turn: TurnPlace,
+    pub conversation: ConversationPlace,
     /// The name of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_name: Option<String>,
@@ -98,7 +98,7 @@ pub struct TaskPlace {
 pub struct ModelCall {
     /// The conversation.
     #[serde(flatten)]
-    pub turn: TurnPlace,
+    pub conversation: ConversationPlace,
     /// The round of the conversation, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration_index: Option<u32>,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::shown::frame::chat::Level;
-use crate::shown::frame::field::{Iso, TurnPlace};
+use crate::shown::frame::field::{ConversationPlace, Iso};
 
 /// A frame that is not stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub enum LiveFrame {
         run_id: Arc<str>,
         /// The conversation.
         #[serde(flatten)]
-        turn: Arc<TurnPlace>,
+        conversation: Arc<ConversationPlace>,
         /// The text.
         token: String,
         /// The position of the text in the answer, in bytes. Whoever joins while a model answers gets all of it so
@@ -91,7 +91,7 @@ pub enum ProgressPlace {
         run_id: Arc<str>,
         /// The conversation.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The call.
         call_id: String,
         /// The tool.
@@ -136,9 +136,9 @@ impl LiveFrame {
         };
         match (self, next) {
             (
-                LiveFrame::Token { run_id, turn, token, offset, sent_at },
-                LiveFrame::Token { run_id: run, turn: of, token: more, offset: at, sent_at: then },
-            ) if run_id == run && turn == of && follows(token, *offset, more, *at) => {
+                LiveFrame::Token { run_id, conversation, token, offset, sent_at },
+                LiveFrame::Token { run_id: run, conversation: of, token: more, offset: at, sent_at: then },
+            ) if run_id == run && conversation == of && follows(token, *offset, more, *at) => {
                 token.push_str(more);
                 *sent_at = *then;
                 true
@@ -161,7 +161,7 @@ mod tests {
 
     fn token(run: &str, token: &str, offset: usize) -> LiveFrame {
         let sent_at = Iso(offset as u64);
-        LiveFrame::Token { run_id: run.into(), turn: Arc::default(), token: token.to_owned(), offset, sent_at }
+        LiveFrame::Token { run_id: run.into(), conversation: Arc::default(), token: token.to_owned(), offset, sent_at }
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             words,
             LiveFrame::Token {
                 run_id: "a".into(),
-                turn: Arc::default(),
+                conversation: Arc::default(),
                 token: "undo".to_owned(),
                 offset: 3,
                 sent_at: Iso(5)

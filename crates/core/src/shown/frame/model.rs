@@ -15,11 +15,15 @@ use consort_spec::text::Text;
 const QUOTED_MAX: usize = 20;
 
 impl Run {
-    pub(super) fn asked_frame(&self, turn: &Id, round: u32, model: &str) -> Frame {
-        let all = self.conversations().get(turn).map(|turn| turn.messages().as_slice()).unwrap_or_default();
+    pub(super) fn asked_frame(&self, conversation: &Id, round: u32, model: &str) -> Frame {
+        let all = self
+            .conversations()
+            .get(conversation)
+            .map(|conversation| conversation.messages().as_slice())
+            .unwrap_or_default();
         let newest = all.get(all.len().saturating_sub(QUOTED_MAX)..).unwrap_or_default();
         Frame::LlmIterationStarted {
-            turn: self.turn_place(turn),
+            conversation: self.conversation_place(conversation),
             iteration_index: round,
             model: model.to_owned(),
             messages: newest.iter().map(quote).collect(),
@@ -27,7 +31,13 @@ impl Run {
         }
     }
 
-    pub(super) fn replied_frame(&self, turn: &Id, reply: &Reply, usage: Option<&Usage>, latency_ms: u64) -> Frame {
+    pub(super) fn replied_frame(
+        &self,
+        conversation: &Id,
+        reply: &Reply,
+        usage: Option<&Usage>,
+        latency_ms: u64,
+    ) -> Frame {
         let tokens =
             |count: fn(&Usage) -> u64| usage.map_or(-1, |usage| i64::try_from(count(usage)).unwrap_or(i64::MAX));
         let calls: Vec<ToolRequest> = reply.calls().map(requested).collect();
@@ -36,8 +46,11 @@ impl Run {
         // Calls that are not made end the round as an answer does.
         let is_over = |state: &Conversation| u32::from(state.calls().is_none());
         Frame::LlmIterationCompleted {
-            turn: self.turn_place(turn),
-            iteration_index: self.conversations().get(turn).map(|state| state.round().saturating_sub(is_over(state))),
+            conversation: self.conversation_place(conversation),
+            iteration_index: self
+                .conversations()
+                .get(conversation)
+                .map(|state| state.round().saturating_sub(is_over(state))),
             response_type: if is_answer { ResponseType::FinalAnswer } else { ResponseType::ToolCalls },
             response_text: Some(text).filter(|text| is_answer || !text.is_empty()),
             tool_requests: (!is_answer).then_some(calls),
@@ -48,23 +61,24 @@ impl Run {
         }
     }
 
-    pub(super) fn truncated_frame(&self, turn: &Id, then: Sequel, in_call: bool) -> Frame {
-        let continued = self.conversations().get(turn).map(|turn| turn.unfinished().continued());
+    pub(super) fn truncated_frame(&self, conversation: &Id, then: Sequel, in_call: bool) -> Frame {
+        let continued =
+            self.conversations().get(conversation).map(|conversation| conversation.unfinished().continued());
         Frame::AnswerTruncated {
-            call: self.answered_call_place(turn),
+            call: self.answered_call_place(conversation),
             then,
             in_call: in_call.then_some(true),
             continuation: continued.filter(|_| then == Sequel::Continue && !in_call),
         }
     }
 
-    pub(super) fn metrics_frame(&self, turn: &Id) -> Frame {
-        let used = self.conversations().get(turn).map(|turn| *turn.used()).unwrap_or_default();
-        let model = self.conversations().get(turn).map(|turn| turn.model().as_str());
+    pub(super) fn metrics_frame(&self, conversation: &Id) -> Frame {
+        let used = self.conversations().get(conversation).map(|conversation| *conversation.used()).unwrap_or_default();
+        let model = self.conversations().get(conversation).map(|conversation| conversation.model().as_str());
         let priced = model.is_some_and(|alias| !self.unpriced().contains(alias));
         let tokens = |count: u64| if used.unknown { -1 } else { i64::try_from(count).unwrap_or(i64::MAX) };
         Frame::MetricsSnapshot {
-            turn: self.turn_place(turn),
+            conversation: self.conversation_place(conversation),
             input_tokens: tokens(used.usage.input),
             output_tokens: tokens(used.usage.output),
             llm_latency_ms: used.llm_ms,
@@ -74,33 +88,45 @@ impl Run {
         }
     }
 
-    pub(super) fn retried_frame(&self, turn: &Id, attempt: u32) -> Frame {
-        Frame::ModelRetried { call: self.model_call_place(turn), attempt }
+    pub(super) fn retried_frame(&self, conversation: &Id, attempt: u32) -> Frame {
+        Frame::ModelRetried { call: self.model_call_place(conversation), attempt }
     }
 
-    pub(super) fn empty_frame(&self, turn: &Id, then: Sequel) -> Frame {
-        Frame::AnswerEmpty { call: self.answered_call_place(turn), then }
+    pub(super) fn last_round_frame(&self, conversation: &Id) -> Frame {
+        Frame::LastRound { call: self.model_call_place(conversation) }
     }
 
-    pub(super) fn dropped_frame(&self, turn: &Id, exchanges: usize) -> Frame {
-        Frame::HistoryDropped { call: self.model_call_place(turn), exchanges }
+    pub(super) fn demanded_frame(&self, conversation: &Id) -> Frame {
+        Frame::FinishDemanded { call: self.model_call_place(conversation) }
     }
 
-    pub(super) fn rejected_frame(&self, turn: &Id, violations: &[String]) -> Frame {
-        Frame::OutputRejected { call: self.model_call_place(turn), violations: violations.to_vec() }
+    pub(super) fn reflection_frame(&self, conversation: &Id) -> Frame {
+        Frame::ReflectionStarted { task: self.task_place(conversation) }
     }
 
-    pub(super) fn model_failed_frame(&self, turn: &Id, failure: &Failure, then: &AfterFailure) -> Frame {
+    pub(super) fn empty_frame(&self, conversation: &Id, then: Sequel) -> Frame {
+        Frame::AnswerEmpty { call: self.answered_call_place(conversation), then }
+    }
+
+    pub(super) fn dropped_frame(&self, conversation: &Id, exchanges: usize) -> Frame {
+        Frame::HistoryDropped { call: self.model_call_place(conversation), exchanges }
+    }
+
+    pub(super) fn rejected_frame(&self, conversation: &Id, violations: &[String]) -> Frame {
+        Frame::OutputRejected { call: self.model_call_place(conversation), violations: violations.to_vec() }
+    }
+
+    pub(super) fn model_failed_frame(&self, conversation: &Id, failure: &Failure, then: &AfterFailure) -> Frame {
         Frame::ModelFailed {
-            call: self.model_call_place(turn),
+            call: self.model_call_place(conversation),
             error: failure.kind,
             message: failure.message.clone(),
             then: then.into(),
         }
     }
 
-    pub(super) fn loop_frame(&self, turn: &Id, tool: &str, times: u32) -> Frame {
-        Frame::LoopNoticed { call: self.model_call_place(turn), tool_name: tool.to_owned(), times }
+    pub(super) fn loop_frame(&self, conversation: &Id, tool: &str, times: u32) -> Frame {
+        Frame::LoopNoticed { call: self.model_call_place(conversation), tool_name: tool.to_owned(), times }
     }
 }
 

@@ -12,17 +12,18 @@ impl Run {
     /// Returns a review, as it is announced and listed.
     pub(crate) fn review_view(&self, run: &str, review: u32) -> Option<Review> {
         let state = self.reviews().get(review as usize)?;
-        let question = (state.timing == Timing::DuringExecution).then(|| self.question_of(&state.turn));
-        let mut task = self.task_place(&state.turn);
+        let question = (state.timing == Timing::DuringExecution).then(|| self.question_of(&state.conversation));
+        let mut task = self.task_place(&state.conversation);
         if let Some(question) = &question {
-            task.turn.task_description.clone_from(&question.question);
+            task.conversation.task_description.clone_from(&question.question);
         }
-        let turn = self.conversations().get(&state.turn);
+        let conversation = self.conversations().get(&state.conversation);
         Some(Review {
             task,
             review_id: review_id(run, review),
-            task_output: turn.map(|turn| turn.output()).unwrap_or_default(),
-            truncated: state.timing == Timing::AfterExecution && turn.is_some_and(|turn| turn.unfinished().is_cut()),
+            task_output: conversation.map(|conversation| conversation.output()).unwrap_or_default(),
+            truncated: state.timing == Timing::AfterExecution
+                && conversation.is_some_and(|conversation| conversation.unfinished().is_cut()),
             timing: state.timing,
             timeout_ms: state.due.map_or(0, |due| due.saturating_sub(state.opened_at)),
             on_timeout: state.action(),

@@ -12,8 +12,8 @@ use strum::IntoStaticStr;
 use crate::decisions::answer::Sequel;
 use crate::decisions::chore::Chore;
 use crate::shown::frame::field::{
-    CallError, CallOutcome, DecisionWord, DeclaredGroup, DeclaredTask, Delegation, Exceeded, ExitReason, Iso,
-    ModelCall, Nullable, Quoted, ResponseType, Review, TaskPlace, Then, ToolRequest, TurnPlace,
+    CallError, CallOutcome, ConversationPlace, DecisionWord, DeclaredGroup, DeclaredTask, Delegation, Exceeded,
+    ExitReason, Iso, ModelCall, Nullable, Quoted, ResponseType, Review, TaskPlace, Then, ToolRequest,
 };
 use crate::shown::view::LimitsView;
 use consort_spec::cause::SkipCause;
@@ -109,7 +109,7 @@ pub enum Frame {
     LlmIterationStarted {
         /// The conversation that asks.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The round of the conversation, from 0.
         iteration_index: u32,
         /// The alias of the model.
@@ -131,7 +131,7 @@ pub enum Frame {
     LlmIterationCompleted {
         /// The conversation that asked.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The round of the conversation, from 0.
         #[serde(skip_serializing_if = "Option::is_none")]
         iteration_index: Option<u32>,
@@ -179,7 +179,7 @@ pub enum Frame {
     MetricsSnapshot {
         /// The conversation that used it.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// Tokens read; -1 when unknown.
         input_tokens: i64,
         /// Tokens written; -1 when unknown.
@@ -242,7 +242,7 @@ pub enum Frame {
     CallCharged {
         /// The conversation that made the call.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The call.
         call_id: String,
         /// Tokens it used.
@@ -254,7 +254,7 @@ pub enum Frame {
     ToolDispatched {
         /// The conversation that makes the call.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The call.
         call_id: String,
         /// The tool.
@@ -272,7 +272,7 @@ pub enum Frame {
     SubtaskStarted {
         /// The conversation that asked for it.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The call, and from now on the subtask.
         call_id: String,
         /// Its title.
@@ -312,7 +312,7 @@ pub enum Frame {
     ToolCalled {
         /// The conversation that made the call.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The call.
         call_id: String,
         /// The tool.
@@ -335,7 +335,7 @@ pub enum Frame {
     FileChanged {
         /// The conversation that made the call.
         #[serde(flatten)]
-        turn: TurnPlace,
+        conversation: ConversationPlace,
         /// The file, as the tool names it.
         file_path: String,
         /// The kind of change.

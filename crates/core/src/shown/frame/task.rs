@@ -17,15 +17,16 @@ impl Run {
         Frame::BeltComposed { task: self.task_place(&Id::task(task)), tool_names }
     }
 
-    pub(super) fn started_frame(&self, turn: &Id, at: Iso) -> Frame {
-        Frame::TaskStarted { task: self.task_place(turn), total_tasks: self.total_shown(), started_at: at }
+    pub(super) fn started_frame(&self, conversation: &Id, at: Iso) -> Frame {
+        Frame::TaskStarted { task: self.task_place(conversation), total_tasks: self.total_shown(), started_at: at }
     }
 
-    pub(super) fn input_frame(&self, turn: &Id, user: &str, at: Iso) -> Frame {
-        let Some(task) = self.task(turn) else { return Frame::Unknown };
-        let tools = self.conversations().get(turn).into_iter().flat_map(|turn| turn.tools().iter());
+    pub(super) fn input_frame(&self, conversation: &Id, user: &str, at: Iso) -> Frame {
+        let Some(task) = self.task(conversation) else { return Frame::Unknown };
+        let tools =
+            self.conversations().get(conversation).into_iter().flat_map(|conversation| conversation.tools().iter());
         Frame::TaskInput(TaskInput {
-            task: self.task_place(turn),
+            task: self.task_place(conversation),
             expected_output: task.expected_output.clone(),
             agent_goal: task.agent.goal.clone(),
             agent_background: task.agent.background.clone(),
@@ -35,19 +36,19 @@ impl Run {
         })
     }
 
-    pub(super) fn chore_frame(&self, turn: &Id, chore: Chore, calls: &[Call]) -> Frame {
+    pub(super) fn chore_frame(&self, conversation: &Id, chore: Chore, calls: &[Call]) -> Frame {
         let tool_names = calls.iter().map(|call| call.tool.clone()).collect();
-        Frame::ChoreStarted { task: self.task_place(turn), chore, tool_names }
+        Frame::ChoreStarted { task: self.task_place(conversation), chore, tool_names }
     }
 
-    pub(super) fn completed_frame(&self, turn: &Id, at: Iso) -> Frame {
-        let Some(ended) = self.ended_at(turn.site()) else { return Frame::Unknown };
+    pub(super) fn completed_frame(&self, conversation: &Id, at: Iso) -> Frame {
+        let Some(ended) = self.ended_at(conversation.site()) else { return Frame::Unknown };
         let (output, parsed) = match &ended.how {
             How::Completed { output, parsed } => (Some(output.clone()), parsed.clone()),
             How::Failed { .. } | How::Cancelled | How::Skipped { .. } => (None, None),
         };
         Frame::TaskCompleted {
-            task: self.task_place(turn),
+            task: self.task_place(conversation),
             total_tasks: self.total_shown(),
             completed_at: at,
             duration_ms: ended.at.saturating_sub(ended.used.started_at),
@@ -59,18 +60,18 @@ impl Run {
         }
     }
 
-    pub(super) fn failed_frame(&self, turn: &Id, reason: &str, cancelled: bool, at: Iso) -> Frame {
+    pub(super) fn failed_frame(&self, conversation: &Id, reason: &str, cancelled: bool, at: Iso) -> Frame {
         Frame::TaskFailed {
-            task: self.task_place(turn),
+            task: self.task_place(conversation),
             failed_at: at,
             reason: reason.to_owned(),
             cancelled: cancelled.then_some(true),
-            partial_output: self.ended_at(turn.site()).and_then(|ended| ended.partial.clone()),
+            partial_output: self.ended_at(conversation.site()).and_then(|ended| ended.partial.clone()),
         }
     }
 
-    pub(super) fn skipped_frame(&self, turn: &Id, reason: &str, cause: Option<SkipCause>) -> Frame {
+    pub(super) fn skipped_frame(&self, conversation: &Id, reason: &str, cause: Option<SkipCause>) -> Frame {
         let cause = cause.unwrap_or(SkipCause::Ended);
-        Frame::TaskSkipped { task: self.task_place(turn), reason: reason.to_owned(), cause }
+        Frame::TaskSkipped { task: self.task_place(conversation), reason: reason.to_owned(), cause }
     }
 }

@@ -5,7 +5,7 @@ use crate::shown::frame::run::{ActiveDirective, Descent, EditedOutput, Frame, Mo
 use crate::shown::view::usd;
 use crate::state::budget::{Breach, Reason};
 use crate::state::run::{How, Run};
-use consort_spec::event::{self, Directive, End, Origin};
+use consort_spec::event::{self, AdoptReason, Directive, End, Origin};
 use consort_spec::id::{Id, Millis};
 
 impl Run {
@@ -55,10 +55,10 @@ impl Run {
         })
     }
 
-    pub(super) fn delivered_frame(&self, run: &str, directive: u32, (turn, round): (&Id, u32)) -> Frame {
+    pub(super) fn delivered_frame(&self, run: &str, directive: u32, (conversation, round): (&Id, u32)) -> Frame {
         Frame::DirectiveDelivered {
             directive_id: directive_id(run, directive),
-            task_index: self.shown(turn),
+            task_index: self.shown(conversation),
             iteration_index: round,
         }
     }
@@ -67,9 +67,9 @@ impl Run {
     /// way.
     pub(super) fn switched_frame(&self, previous: &str, by: &str) -> Frame {
         let first = self.conversations().iter().find(|(id, _)| id.parent().is_none());
-        let (task_index, iteration_index) = first.map_or((0, 0), |(id, turn)| {
-            let under_way = u32::from(turn.is_asked());
-            (self.shown(id), turn.round() + under_way)
+        let (task_index, iteration_index) = first.map_or((0, 0), |(id, conversation)| {
+            let under_way = u32::from(conversation.is_asked());
+            (self.shown(id), conversation.round() + under_way)
         });
         let model = self.switched().cloned();
         let previous_model = previous.to_owned();
@@ -98,6 +98,10 @@ impl Run {
 /// Returns the public id of a directive.
 pub fn directive_id(run: &str, directive: u32) -> String {
     format!("{run}-directive-{directive}")
+}
+
+pub(super) fn adopted(epoch: u64, node: Option<&str>, reason: Option<AdoptReason>) -> Frame {
+    Frame::RunAdopted { epoch, node: node.map(str::to_owned), reason }
 }
 
 pub(super) fn exceeded(breach: &Breach) -> Exceeded {

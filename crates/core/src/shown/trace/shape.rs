@@ -410,12 +410,12 @@ impl Tracer {
     }
 
     fn error<'a>(&'a self, failed: &'a Failed) -> TraceError<'a> {
-        let worker = self.talks.get(&failed.turn).map_or(failed.turn.task_index(), |talk| talk.worker);
+        let worker = self.talks.get(&failed.conversation).map_or(failed.conversation.task_index(), |talk| talk.worker);
         let task = self.run.spec().tasks.get(worker);
         TraceError {
             task_description: task.map(|task| task.description.as_str()),
             agent_role: task.map(|task| task.agent.role.as_str()),
-            turn_id: failed.turn.as_str(),
+            turn_id: failed.conversation.as_str(),
             message: &failed.message,
             at: Iso(failed.at),
             inherited: failed.inherited,

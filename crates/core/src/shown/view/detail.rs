@@ -321,16 +321,16 @@ impl Run {
     fn task_view(&self, run: &str, index: usize) -> Option<Task<'_>> {
         let task = self.spec().tasks.get(index)?;
         let id = Id::task(index);
-        let turn = self.conversations().get_key_value(&id);
-        let progress = match (self.tasks().get(&index), turn) {
+        let conversation = self.conversations().get_key_value(&id);
+        let progress = match (self.tasks().get(&index), conversation) {
             (Some(ended), _) => ended.progress(),
-            (None, Some((id, turn))) => self.progress_of(id, turn),
+            (None, Some((id, conversation))) => self.progress_of(id, conversation),
             (None, None) => Progress::default(),
         };
         let instances = self.instance_views(run, index);
         let status = match (self.tasks().get(&index), instances.is_empty()) {
             (None, false) => self.status_of(&instances),
-            (ended, _) => self.task_status(turn.map(|(_, turn)| turn), ended.map(Box::as_ref)),
+            (ended, _) => self.task_status(conversation.map(|(_, it)| it), ended.map(Box::as_ref)),
         };
         Some(Task {
             name: &task.name,
@@ -363,11 +363,11 @@ impl Run {
 
     fn instance_view(&self, place: Place, reviews: &BTreeMap<Place, Vec<InstanceReview>>) -> InstanceView<'_> {
         let id = place.id();
-        let turn = self.conversations().get_key_value(&id);
+        let conversation = self.conversations().get_key_value(&id);
         let over = self.instances().get(&place);
-        let progress = match (over, turn) {
+        let progress = match (over, conversation) {
             (Some(instance), _) => instance.ended.progress(),
-            (None, Some((id, turn))) => self.progress_of(id, turn),
+            (None, Some((id, conversation))) => self.progress_of(id, conversation),
             (None, None) => Progress::default(),
         };
         InstanceView {
@@ -375,7 +375,7 @@ impl Run {
             item: place.item,
             round: place.round,
             task_description: self.task(&id).map_or("", |task| task.description.as_str()),
-            status: self.task_status(turn.map(|(_, turn)| turn), over.map(|instance| &instance.ended)),
+            status: self.task_status(conversation.map(|(_, it)| it), over.map(|instance| &instance.ended)),
             inherited: over.is_some_and(|instance| instance.inherited),
             progress,
             reviews: reviews.get(&place).cloned().unwrap_or_default(),
@@ -384,10 +384,10 @@ impl Run {
 
     fn reviews_by_place(&self, run: &str, index: usize) -> BTreeMap<Place, Vec<InstanceReview>> {
         let mut reviews: BTreeMap<Place, Vec<InstanceReview>> = BTreeMap::new();
-        for (number, review) in (0..).zip(self.reviews()).filter(|(_, review)| review.turn.task_index() == index) {
+        for (number, review) in (0..).zip(self.reviews()).filter(|(_, it)| it.conversation.task_index() == index) {
             let outcome = review.verdict.map(ReviewOutcome::word);
             let view = InstanceReview { review_id: review_id(run, number), timing: review.timing, outcome };
-            reviews.entry(review.turn.site()).or_default().push(view);
+            reviews.entry(review.conversation.site()).or_default().push(view);
         }
         reviews
     }
@@ -405,12 +405,12 @@ impl Run {
         }
     }
 
-    fn progress_of<'a>(&'a self, id: &Id, turn: &'a Conversation) -> Progress<'a> {
+    fn progress_of<'a>(&'a self, id: &Id, conversation: &'a Conversation) -> Progress<'a> {
         Progress {
-            model: Some(turn.model()),
-            token_count: Some(turn.used().tokens()),
-            tool_call_count: Some(turn.used().tool_calls),
-            started_at: Some(Iso(turn.used().started_at)),
+            model: Some(conversation.model()),
+            token_count: Some(conversation.used().tokens()),
+            tool_call_count: Some(conversation.used().tool_calls),
+            started_at: Some(Iso(conversation.used().started_at)),
             subtasks: self.subtasks(id),
             ..Progress::default()
         }
@@ -420,11 +420,11 @@ impl Run {
     fn subtasks(&self, parent: &Id) -> Vec<Subtask<'_>> {
         let prefix = format!("{parent}.");
         let below = self.conversations().iter().filter(|(id, _)| id.as_str().starts_with(&prefix));
-        below.map(|(id, turn)| subtask(id, turn)).collect()
+        below.map(|(id, conversation)| subtask(id, conversation)).collect()
     }
 
-    fn task_status(&self, turn: Option<&Conversation>, ended: Option<&Ended>) -> TaskStatus {
-        match (ended.map(|ended| &ended.how), turn.map(|turn| turn.phase()), self.end()) {
+    fn task_status(&self, conversation: Option<&Conversation>, ended: Option<&Ended>) -> TaskStatus {
+        match (ended.map(|ended| &ended.how), conversation.map(|conversation| conversation.phase()), self.end()) {
             (Some(How::Completed { .. }), _, _) => TaskStatus::Completed,
             (Some(How::Failed { .. }), _, _) => TaskStatus::Failed,
             (Some(How::Cancelled), _, _) | (None, None, Some(End::Cancelled)) => TaskStatus::Cancelled,
@@ -436,13 +436,13 @@ impl Run {
     }
 }
 
-fn subtask<'a>(id: &'a Id, turn: &'a Conversation) -> Subtask<'a> {
+fn subtask<'a>(id: &'a Id, conversation: &'a Conversation) -> Subtask<'a> {
     Subtask {
         id: id.as_str(),
-        title: turn.title(),
+        title: conversation.title(),
         depth: id.depth(),
-        token_count: turn.used().tokens(),
-        tool_call_count: turn.used().tool_calls,
+        token_count: conversation.used().tokens(),
+        tool_call_count: conversation.used().tool_calls,
     }
 }
 

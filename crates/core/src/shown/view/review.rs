@@ -62,7 +62,8 @@ impl Review {
     /// Creates the view of a review that was asked for in this run.
     pub(crate) fn of(run: &str, review: field::Review) -> Review {
         let field::Review { task, review_id, task_output, timing, timeout_ms, on_timeout, .. } = review;
-        let field::TurnPlace { task_index, agent_role, task_description, turn_id, item, round } = task.turn;
+        let field::ConversationPlace { task_index, agent_role, task_description, turn_id, item, round } =
+            task.conversation;
         Review {
             review_id,
             run_id: run.to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Run, Timer};
 use crate::chat;
-use crate::decisions::answer::Completeness;
+use crate::decisions::answer::{Completeness, Sequel};
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::{build, output, prompt};
 use crate::state::budget::Claim;
@@ -28,13 +28,13 @@ impl Run {
         }
         let _fits = self.spending.budget.claim_call();
         self.hold(id, claim);
-        self.change(id, |turn| model.clone_into(&mut turn.asking.model));
+        self.change(id, |conversation| model.clone_into(&mut conversation.asking.model));
         self.count(id, |used| used.llm_calls += 1);
     }
 
     pub(super) fn retried(&mut self, id: &Id, attempt: u32, claim: &Claim) {
         self.hold(id, claim);
-        self.change(id, |turn| turn.asking.attempt = attempt);
+        self.change(id, |conversation| conversation.asking.attempt = attempt);
         self.retried.insert(id.clone());
     }
 
@@ -44,7 +44,9 @@ impl Run {
         self.in_flight += 1;
         self.clear_retry(id);
         let at = self.at;
-        self.change(id, |turn| (turn.phase, turn.asking.claim, turn.asking.since) = (Phase::Asked, *claim, at));
+        self.change(id, |conversation| {
+            (conversation.phase, conversation.asking.claim, conversation.asking.since) = (Phase::Asked, *claim, at)
+        });
     }
 
     pub(super) fn clear_retry(&mut self, id: &Id) {
@@ -59,12 +61,12 @@ impl Run {
         let chat = spec.chat.as_ref().filter(|_| self.converses(id));
         let before = chat.map(chat::Turn::before).unwrap_or_default();
         let files = chat.map_or_else(|| self.files_of(id), |chat| chat.files.clone());
-        self.change(id, |turn| turn.open(system, &before, (user, &files)));
+        self.change(id, |conversation| conversation.open(system, &before, (user, &files)));
     }
 
     /// Returns the files of the task that a conversation does, by itself or for a colleague; a subtask has none.
     fn files_of(&self, id: &Id) -> Vec<Attached> {
-        let is_delegate = self.conversations.get(id).is_some_and(|turn| turn.worker != id.task_index());
+        let is_delegate = self.conversations.get(id).is_some_and(|conversation| conversation.worker != id.task_index());
         let does_task = id.parent().is_none() || is_delegate;
         self.worker(id).filter(|_| does_task).map(|task| task.attachments.clone()).unwrap_or_default()
     }
@@ -80,9 +82,9 @@ impl Run {
         let side_by_side = self.spec.limits.parallel_per_turn;
         let announces = self.spec.chat.is_some();
         self.count(id, |used| used.llm_ms += latency_ms);
-        self.change(id, |turn| {
-            turn.replied(reply, completeness, side_by_side);
-            if let Phase::Calling(calls) = &mut turn.phase
+        self.change(id, |conversation| {
+            conversation.replied(reply, completeness, side_by_side);
+            if let Phase::Calling(calls) = &mut conversation.phase
                 && announces
             {
                 calls.to_announce = calls.len();
@@ -92,25 +94,25 @@ impl Run {
     }
 
     pub(super) fn settle(&mut self, id: &Id, used: &Claim) {
-        if let Some(turn) = self.conversations.get(id) {
-            self.spending.budget.settle(&turn.asking.claim, used);
+        if let Some(conversation) = self.conversations.get(id) {
+            self.spending.budget.settle(&conversation.asking.claim, used);
         }
     }
 
     fn counted(&mut self, id: &Id, usage: Option<&Usage>) {
-        let Some(turn) = self.conversations.get(id) else { return };
-        let price = self.models.get(&turn.asking.model).and_then(|model| model.price);
+        let Some(conversation) = self.conversations.get(id) else { return };
+        let price = self.models.get(&conversation.asking.model).and_then(|model| model.price);
         let Some(usage) = usage.copied() else { return self.count(id, |used| used.unknown = true) };
         self.count(id, |used| used.add(&usage, price.as_ref()));
-        self.change(id, |turn| turn.counted(&usage));
+        self.change(id, |conversation| conversation.counted(&usage));
     }
 
     pub(super) fn model_failed(&mut self, id: &Id, charged: bool, then: &AfterFailure, reason: &str) {
-        let waits = |turn: &&Conversation| turn.is_asked() || turn.is_backing_off();
-        let Some(turn) = self.conversations.get(id).filter(waits) else { return };
+        let waits = |conversation: &&Conversation| conversation.is_asked() || conversation.is_backing_off();
+        let Some(conversation) = self.conversations.get(id).filter(waits) else { return };
         let alias = self.alias(id);
-        if turn.is_asked() {
-            let claim = turn.asking.claim;
+        if conversation.is_asked() {
+            let claim = conversation.asking.claim;
             self.in_flight = self.in_flight.saturating_sub(1);
             let used = if charged { claim } else { Claim::default() };
             self.spending.budget.settle(&claim, &used);
@@ -119,27 +121,44 @@ impl Run {
         if let AfterFailure::Retry { at } = then {
             self.timers.insert((*at, Timer::Retry(id.clone())));
         }
-        self.change(id, |turn| turn.asking.failure = Some(reason.to_owned()));
-        self.change(id, |turn| match then {
-            AfterFailure::Retry { at } => turn.phase = Phase::Backoff { until: *at },
+        self.change(id, |conversation| conversation.asking.failure = Some(reason.to_owned()));
+        self.change(id, |conversation| match then {
+            AfterFailure::Retry { at } => conversation.phase = Phase::Backoff { until: *at },
             // After a switch, the new model is asked without a step down the list of fallbacks.
             AfterFailure::Fallback { model } => {
-                (turn.asking.fallback, turn.asking.attempt) = (turn.asking.fallback + usize::from(*model != alias), 0);
-                turn.phase = Phase::Ask;
+                (conversation.asking.fallback, conversation.asking.attempt) =
+                    (conversation.asking.fallback + usize::from(*model != alias), 0);
+                conversation.phase = Phase::Ask;
             }
-            AfterFailure::Shorten => turn.phase = Phase::Ask,
-            AfterFailure::GiveUp => turn.give_up(reason),
+            AfterFailure::Shorten => conversation.phase = Phase::Ask,
+            AfterFailure::GiveUp => conversation.give_up(reason),
         });
+    }
+
+    pub(super) fn truncate(&mut self, id: &Id, then: Sequel, in_call: bool) {
+        self.change(id, |conversation| conversation.truncated(then, in_call));
+    }
+
+    pub(super) fn said_nothing(&mut self, id: &Id, then: Sequel) {
+        self.change(id, |conversation| conversation.said_nothing(then));
+    }
+
+    pub(super) fn loop_noticed(&mut self, id: &Id, tool: &str, times: u32) {
+        self.change(id, |conversation| conversation.noticed(tool, times));
+    }
+
+    pub(super) fn exchanges_dropped(&mut self, id: &Id, exchanges: usize) {
+        self.change(id, |conversation| conversation.drop_exchanges(exchanges));
     }
 
     pub(super) fn sent_back(&mut self, id: &Id, violations: &[String]) {
         let Some(schema) = self.spec.tasks.get(id.task_index()).and_then(|task| task.output_schema.clone()) else {
             return;
         };
-        self.change(id, |turn| {
-            turn.schema_failures += 1;
-            turn.tell(prompt::repair(violations, schema.json()));
-            turn.phase = Phase::Ask;
+        self.change(id, |conversation| {
+            conversation.schema_failures += 1;
+            conversation.tell(prompt::repair(violations, schema.json()));
+            conversation.phase = Phase::Ask;
         });
     }
 
@@ -196,13 +215,13 @@ impl Run {
         };
         self.bring(call, child, &outcome);
         self.keep_graph(call, &outcome);
-        if let Some((turn, _)) = call.parent()
+        if let Some((conversation, _)) = call.parent()
             && self.slot(call).is_some_and(|(call, _)| OwnTool::parse(&call.tool) == Some(OwnTool::FinishSubtask))
         {
-            self.change(&turn, |turn| turn.finish(&outcome, cause.as_ref()));
+            self.change(&conversation, |conversation| conversation.finish(&outcome, cause.as_ref()));
         }
-        if let Some((turn, _)) = call.parent().filter(|_| !call.is_chore()) {
-            self.count(&turn, |used| {
+        if let Some((conversation, _)) = call.parent().filter(|_| !call.is_chore()) {
+            self.count(&conversation, |used| {
                 used.tool_calls += 1;
                 used.tool_ms += duration_ms;
             });
@@ -218,8 +237,8 @@ impl Run {
     }
 
     pub(crate) fn slot(&self, call: &Id) -> Option<(&Call, &CallState)> {
-        let (turn, index) = call.parent()?;
-        self.conversations.get(&turn)?.calls()?.get(index)
+        let (conversation, index) = call.parent()?;
+        self.conversations.get(&conversation)?.calls()?.get(index)
     }
 
     pub(crate) fn set(&mut self, call: &Id, slot: CallState) {
@@ -228,8 +247,8 @@ impl Run {
         if let Some(duty) = self.conversations.get(&id).and_then(Conversation::on_duty).cloned() {
             return self.set_chore(&id, index, slot, &duty);
         }
-        self.change(&id, |turn| {
-            if let Phase::Calling(calls) = &mut turn.phase {
+        self.change(&id, |conversation| {
+            if let Phase::Calling(calls) = &mut conversation.phase {
                 calls.set(index, slot);
             }
         });
@@ -239,7 +258,7 @@ impl Run {
     /// Settles the calls of a reply once all have ended: their results and the memory entries they wrote become
     /// visible, both in the order of the calls.
     fn settle_calls(&mut self, id: &Id, spec: &Spec) {
-        let Some(ended) = self.conversations.get(id).and_then(|turn| turn.results(id)) else { return };
+        let Some(ended) = self.conversations.get(id).and_then(|conversation| conversation.results(id)) else { return };
         let mut results = Vec::with_capacity(ended.len());
         let mut notes = Vec::new();
         let files: Vec<_> = ended.iter().flat_map(|ended| ended.outcome.files()).cloned().collect();
@@ -251,7 +270,7 @@ impl Run {
             {
                 self.cut.insert(handle.clone(), whole.clone());
             }
-            let brought = self.conversations.get_mut(id).and_then(|turn| turn.brought.remove(&index));
+            let brought = self.conversations.get_mut(id).and_then(|conversation| conversation.brought.remove(&index));
             notes.extend(brought.into_iter().flatten());
             if let (Some(OwnTool::MemoryWrite), Outcome::Answer { .. }) = (OwnTool::parse(&call.tool), &outcome) {
                 let args = serde_json::from_str(call.args.as_str()).unwrap_or_default();
@@ -272,9 +291,9 @@ impl Run {
         if !files.is_empty() {
             results.push((Message::Files { files }, Text::default()));
         }
-        self.change(id, |turn| {
-            notes.into_iter().for_each(|(key, entry)| turn.memory.put(key, entry));
-            turn.settle(results, spec.limits.schema_retries);
+        self.change(id, |conversation| {
+            notes.into_iter().for_each(|(key, entry)| conversation.memory.put(key, entry));
+            conversation.settle(results, spec.limits.schema_retries);
         });
     }
 
@@ -300,13 +319,13 @@ impl Run {
         let Some(task) = self.task(id) else { return };
         let role = task.agent.role.clone();
         let description = task.description.clone();
-        self.change(id, |turn| {
-            let Phase::Calling(calls) = &mut turn.phase else { return };
+        self.change(id, |conversation| {
+            let Phase::Calling(calls) = &mut conversation.phase else { return };
             calls.set(index, slot);
             let Some(results) = calls.results() else { return };
             let outcomes: Vec<&Outcome> = results.map(|(_, _, outcome)| outcome).collect();
             let (phase, recalled) = duty::ended(duty, &outcomes, (&role, &description));
-            turn.end_duty(duty.chore, phase, recalled);
+            conversation.end_duty(duty.chore, phase, recalled);
         });
     }
 }

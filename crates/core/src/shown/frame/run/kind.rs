@@ -1,6 +1,6 @@
 //! The type of a frame, and the task and the conversation that it names.
 
-use crate::shown::frame::field::{Review, TaskPlace, TurnPlace};
+use crate::shown::frame::field::{ConversationPlace, Review, TaskPlace};
 use crate::shown::frame::run::{Frame, TaskInput};
 
 impl Frame {
@@ -23,16 +23,16 @@ impl Frame {
 
     /// Returns the conversation that the frame names, if it names one.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other frame names a conversation")]
-    pub fn conversation(&self) -> Option<&TurnPlace> {
+    pub fn conversation(&self) -> Option<&ConversationPlace> {
         match self {
-            Frame::LlmIterationStarted { turn, .. }
-            | Frame::LlmIterationCompleted { turn, .. }
-            | Frame::MetricsSnapshot { turn, .. }
-            | Frame::CallCharged { turn, .. }
-            | Frame::ToolDispatched { turn, .. }
-            | Frame::SubtaskStarted { turn, .. }
-            | Frame::ToolCalled { turn, .. }
-            | Frame::FileChanged { turn, .. } => Some(turn),
+            Frame::LlmIterationStarted { conversation, .. }
+            | Frame::LlmIterationCompleted { conversation, .. }
+            | Frame::MetricsSnapshot { conversation, .. }
+            | Frame::CallCharged { conversation, .. }
+            | Frame::ToolDispatched { conversation, .. }
+            | Frame::SubtaskStarted { conversation, .. }
+            | Frame::ToolCalled { conversation, .. }
+            | Frame::FileChanged { conversation, .. } => Some(conversation),
             Frame::ModelRetried { call, .. }
             | Frame::AnswerTruncated { call, .. }
             | Frame::AnswerEmpty { call, .. }
@@ -41,8 +41,8 @@ impl Frame {
             | Frame::OutputRejected { call, .. }
             | Frame::LastRound { call }
             | Frame::LoopNoticed { call, .. }
-            | Frame::FinishDemanded { call } => Some(&call.turn),
-            _ => self.task().map(|task| &task.turn),
+            | Frame::FinishDemanded { call } => Some(&call.conversation),
+            _ => self.task().map(|task| &task.conversation),
         }
     }
 
