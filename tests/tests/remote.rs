@@ -14,7 +14,7 @@ use consort_core::message::Outcome;
 use consort_core::owner::Owner;
 use consort_log::{Log, Query};
 use consort_models::{Line, ScriptedModel};
-use consort_net::memory::{Weather, Wires};
+use consort_net::memory::{Faults, MemoryNetwork};
 use consort_net::network::{Dialling, Network, Options};
 use consort_net::serve::Serve;
 use consort_net::share::{PeerRunFactory, Share, What};
@@ -47,7 +47,7 @@ const COOK: &str = "shop.cook";
 
 /// The state that outlives a process.
 struct Town {
-    wires: Wires,
+    wires: MemoryNetwork,
     tools: Vec<ScriptedTool>,
     /// The logs of the room and of the shop.
     logs: [Arc<DyingLog>; 2],
@@ -79,7 +79,7 @@ impl Town {
         let tools =
             vec![tool("pay", EffectClass::Once), tool("put", EffectClass::Idempotent), tool("look", EffectClass::Read)];
         let logs = deaths.map(|death| Arc::new(DyingLog::new(death)));
-        Town { wires: Wires::new(Weather::default(), 1), tools, logs, models: [room, shop] }
+        Town { wires: MemoryNetwork::new(Faults::default(), 1), tools, logs, models: [room, shop] }
     }
 
     /// Starts a process over this log and lets it continue the runs it finds.

@@ -11,9 +11,9 @@ use consort_runtime::past::Turns;
 use consort_runtime::ring::Frame;
 use futures::stream::{self, BoxStream, StreamExt};
 
+use super::changes::ThreadChanges;
 use super::gap::Gap;
 use super::live::Attachment;
-use super::tidings::Tidings;
 use super::{Chats, Error, Seat, Thread};
 
 /// The time before a thread that could not be read is looked at again, and the doublings of it: half a minute at most.
@@ -34,7 +34,7 @@ pub enum Start {
 struct Follower {
     chats: Chats,
     thread: String,
-    news: Tidings,
+    news: ThreadChanges,
     stays: Attachment,
     /// The number of refused messages that the follower has seen.
     told: u64,
@@ -121,9 +121,9 @@ impl Chats {
         from: Start,
     ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
         self.check_owner(owner, id).await?;
-        let conversation = self.0.live.conversation(id);
-        let news = self.tidings(id);
-        let seat = conversation.seat();
+        let live_thread = self.0.live.live_thread(id);
+        let news = self.changes(id);
+        let seat = live_thread.seat();
         let end = self.last(id).await?.map_or(0, |turn| turn.next);
         let next = match from {
             Start::Seq(seq) => seq,
@@ -132,8 +132,8 @@ impl Chats {
         };
         let chats = self.clone();
         let thread = id.to_owned();
-        let told = conversation.refused();
-        let stays = conversation.attach(self, owner);
+        let told = live_thread.refused();
+        let stays = live_thread.attach(self, owner);
         let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None, lost: None, failures: 0 };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
@@ -144,7 +144,7 @@ impl Chats {
     /// Subscribes to the turns of a thread: a subscription from before a turn begins gets
     /// all of its tokens.
     pub fn seat(&self, id: &str) -> Arc<Seat> {
-        self.0.live.conversation(id).seat()
+        self.0.live.live_thread(id).seat()
     }
 
     /// Returns the frames of one turn, which began with this number.

@@ -9,8 +9,8 @@ impl Chats {
     /// Continues the last answer of a thread, which was cut off. `client` identifies the
     /// client; the text of the message is fixed.
     pub async fn go_on(&self, owner: &str, id: &str, client: Say) -> Result<Said, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         let thread = self.thread(owner, id).await?;
         if let Some(running) = self.running(id).await? {
             return Err(Error::Busy { turn: running.turn });
@@ -23,7 +23,7 @@ impl Chats {
         let Say { content, continues, .. } = Say::go_on(row);
         let say = Say { content, continues, ..client };
         let context = self.context(owner, &say).await?;
-        self.begin_now(&conversation, thread, say, context).await
+        self.begin_now(&live_thread, thread, say, context).await
     }
 
     /// Returns the id of the thread's last row, if that is an answer that was cut off.

@@ -20,8 +20,8 @@ impl Chats {
 
     /// Takes a grant back: the running turn asks again from its next call on, and so do those to come.
     pub async fn withdraw(&self, owner: &str, id: &str, grant: &str) -> Result<(), Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         if !self.grants(owner, id).await?.iter().any(|known| known.id == grant) {
             return Err(Error::NoGrant(grant.to_owned()));
         }

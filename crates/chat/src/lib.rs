@@ -4,6 +4,7 @@
 
 mod approvals;
 mod branch;
+mod changes;
 mod context;
 mod damaged;
 pub mod facts;
@@ -22,7 +23,6 @@ mod search;
 mod spent;
 mod steer;
 mod thread;
-mod tidings;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -218,9 +218,9 @@ impl Chats {
         let mut running: HashMap<String, Stored> = self.all_running().await?.into_iter().collect();
         for thread in threads {
             if let Some(turn) = running.remove(&thread.id) {
-                let conversation = self.0.live.conversation(&thread.id);
-                conversation.begun(&turn.turn.into(), turn.presence);
-                conversation.watch_over(self, &thread.owner);
+                let live_thread = self.0.live.live_thread(&thread.id);
+                live_thread.begun(&turn.turn.into(), turn.presence);
+                live_thread.watch_over(self, &thread.owner);
             }
             if !thread.queue.is_empty() {
                 self.tend(Queue::Messages, &thread.id, &thread.owner);
@@ -251,8 +251,8 @@ impl Chats {
 
     /// Renames a thread.
     pub async fn rename(&self, owner: &str, id: &str, title: &str) -> Result<Thread, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         let mut thread = self.thread(owner, id).await?;
         thread.rename(title);
         thread.store(self.log(), self.now()).await?;
@@ -261,8 +261,8 @@ impl Chats {
 
     /// Erases a thread with all of its turns.
     pub async fn delete(&self, owner: &str, id: &str) -> Result<(), Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         let found = Thread::find(self.log(), id, owner).await?.ok_or_else(|| Error::NotFound(id.to_owned()))?;
         // A turn that cannot be read does not run, and is erased with the rest.
         unless_damaged(self.interrupt(id, owner).await)?;

@@ -75,10 +75,10 @@ impl Chats {
 
     /// Starts a worker for one of a thread's queues, unless there is one already.
     pub(super) fn tend(&self, queue: Queue, id: &str, owner: &str) {
-        let conversation = self.0.live.conversation(id);
+        let live_thread = self.0.live.live_thread(id);
         let is_claimed = match queue {
-            Queue::Messages => conversation.claim_queue_worker(),
-            Queue::Mining => conversation.claim_mining_worker(),
+            Queue::Messages => live_thread.claim_queue_worker(),
+            Queue::Mining => live_thread.claim_mining_worker(),
         };
         if !is_claimed {
             return;
@@ -91,8 +91,8 @@ impl Chats {
                 return;
             }
             match queue {
-                Queue::Messages => chats.0.live.conversation(&id).release_queue_worker(),
-                Queue::Mining => chats.0.live.conversation(&id).release_mining_worker(),
+                Queue::Messages => chats.0.live.live_thread(&id).release_queue_worker(),
+                Queue::Mining => chats.0.live.live_thread(&id).release_mining_worker(),
             }
         });
     }
@@ -136,8 +136,8 @@ impl Chats {
 
     /// Starts the next queued message, once nothing runs.
     async fn next_in_line(&self, id: &str, owner: &str) -> Result<Step, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         if let Some(running) = self.running(id).await? {
             return Ok(Step::Waits(running.turn.into()));
         }
@@ -145,7 +145,7 @@ impl Chats {
         let Some((mut thread, Waiting { turn, say })) =
             thread.and_then(|thread| Some((thread.clone(), thread.queue.into_iter().next()?)))
         else {
-            conversation.release_queue_worker();
+            live_thread.release_queue_worker();
             return Ok(Step::Empty);
         };
         let turn: Arc<str> = turn.into();
@@ -162,9 +162,9 @@ impl Chats {
         };
         match begun {
             Ok(_seq) => {
-                conversation.begun(&turn, presence);
+                live_thread.begun(&turn, presence);
                 // The client that sent it may have left before it began.
-                conversation.watch_over(self, owner);
+                live_thread.watch_over(self, owner);
             }
             Err(error) if begins_elsewhere(&error) => {}
             // It was acknowledged, so it waits until it can be stored.
@@ -173,7 +173,7 @@ impl Chats {
                 // It will not start later either, and others wait behind it.
                 tracing::warn!(thread = id, turn = %turn, %error, "a message that waited cannot be answered");
                 self.leave_queue(&mut thread, &turn).await?;
-                conversation.refuse(&turn, refusal(id, &turn, &error));
+                live_thread.refuse(&turn, refusal(id, &turn, &error));
             }
         }
         Ok(Step::Waits(turn))
@@ -211,7 +211,7 @@ impl Chats {
     /// Waits until a turn begins; returns its first number in the thread, or `None` if it
     /// left the queue without beginning.
     async fn begins(&self, owner: &str, thread: &str, turn: &str) -> Result<Option<u64>, Error> {
-        let mut news = self.tidings(thread);
+        let mut news = self.changes(thread);
         loop {
             news.mark_unchanged();
             // Read first: a turn begins before it leaves the queue.
@@ -227,7 +227,7 @@ impl Chats {
 
     /// Returns the reason why a queued message was refused, if it is known.
     fn refusal(&self, thread: &str, turn: &str) -> BoxStream<'static, Result<Numbered, log::Error>> {
-        let refusal = self.0.live.conversation(thread).refusal_of(turn);
+        let refusal = self.0.live.live_thread(thread).refusal_of(turn);
         stream::iter(refusal.map(|text| Ok(Numbered::refusal(text)))).boxed()
     }
 }

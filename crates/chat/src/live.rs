@@ -12,7 +12,7 @@ use super::Chats;
 use super::line::QUEUE_MAX;
 
 /// One thread.
-pub(super) struct Conversation {
+pub(super) struct LiveThread {
     id: String,
     /// Held while something is decided about the thread.
     pub(super) gate: tokio::sync::Mutex<()>,
@@ -67,25 +67,25 @@ pub(super) struct Live(Mutex<Known>);
 struct Known {
     /// Threads that somebody follows or that work, which have limits of their own, and as
     /// many idle ones, which are removed now and then.
-    all: HashMap<String, Arc<Conversation>>,
+    all: HashMap<String, Arc<LiveThread>>,
     /// The number left after the last cleanup.
     left: usize,
 }
 
 impl Live {
     /// Returns the state of a thread; the id may be of one that does not exist.
-    pub(super) fn conversation(&self, id: &str) -> Arc<Conversation> {
+    pub(super) fn live_thread(&self, id: &str) -> Arc<LiveThread> {
         let mut known = self.known();
         if known.all.len() >= KNOWN_MIN.max(2 * known.left) {
-            known.all.retain(|_, conversation| !conversation.is_idle());
+            known.all.retain(|_, live_thread| !live_thread.is_idle());
             known.left = known.all.len();
         }
-        known.all.entry(id.to_owned()).or_insert_with(|| Arc::new(Conversation::new(id))).clone()
+        known.all.entry(id.to_owned()).or_insert_with(|| Arc::new(LiveThread::new(id))).clone()
     }
 
     /// Returns whether a client of this process is present in a thread.
     pub(super) fn is_attended(&self, id: &str) -> bool {
-        self.known().all.get(id).is_some_and(|conversation| conversation.state().attached > 0)
+        self.known().all.get(id).is_some_and(|live_thread| live_thread.state().attached > 0)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -101,10 +101,10 @@ impl Live {
     }
 }
 
-impl Conversation {
-    fn new(id: &str) -> Conversation {
+impl LiveThread {
+    fn new(id: &str) -> LiveThread {
         let (news, _) = watch::channel(0);
-        Conversation { id: id.to_owned(), gate: tokio::sync::Mutex::default(), news, state: Mutex::default() }
+        LiveThread { id: id.to_owned(), gate: tokio::sync::Mutex::default(), news, state: Mutex::default() }
     }
 
     /// Returns whether it holds nothing that a new one would not.
@@ -197,7 +197,7 @@ impl Conversation {
     /// Counts a client as present: turns go on as long as there is one.
     pub(super) fn attach(self: Arc<Self>, chats: &Chats, owner: &str) -> Attachment {
         self.state().attached += 1;
-        Attachment { conversation: self, chats: chats.clone(), owner: owner.to_owned() }
+        Attachment { live_thread: self, chats: chats.clone(), owner: owner.to_owned() }
     }
 
     /// Returns the turn that should stop because no client is present.
@@ -209,29 +209,29 @@ impl Conversation {
     /// Stops a turn without clients, unless one comes in time, here or at another node.
     pub(super) fn watch_over(self: &Arc<Self>, chats: &Chats, owner: &str) {
         let Some(turn) = self.unattended_turn() else { return };
-        let conversation = self.clone();
+        let live_thread = self.clone();
         let within = chats.within();
         let owner = owner.to_owned();
         let grace = chats.settings().detach_grace;
         chats.spawn(async move {
-            let is_unattended = || conversation.unattended_turn().is_some_and(|unattended| unattended == turn);
+            let is_unattended = || live_thread.unattended_turn().is_some_and(|unattended| unattended == turn);
             loop {
                 tokio::time::sleep(grace).await;
                 if !is_unattended() {
                     return;
                 }
-                if !within.engine().may_be_attended_elsewhere(&conversation.id).await {
+                if !within.engine().may_be_attended_elsewhere(&live_thread.id).await {
                     break;
                 }
                 // Somebody at another node may leave before the turn ends.
-                if within.running(&conversation.id).await.is_ok_and(|running| running.is_none_or(|now| *now.turn != *turn)) {
+                if within.running(&live_thread.id).await.is_ok_and(|running| running.is_none_or(|now| *now.turn != *turn)) {
                     return;
                 }
             }
             // Somebody may have come while the others were asked.
             if is_unattended() {
                 let stopped = within.cancel(&turn, &owner).await;
-                tracing::info!(thread = conversation.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
+                tracing::info!(thread = live_thread.id, turn = %turn, stopped = stopped.is_ok(), "nobody attends the turn any more");
             }
         });
     }
@@ -243,7 +243,7 @@ impl Conversation {
 
 /// The presence of a client in a thread, until it is dropped.
 pub(super) struct Attachment {
-    conversation: Arc<Conversation>,
+    live_thread: Arc<LiveThread>,
     chats: Chats,
     owner: String,
 }
@@ -251,7 +251,7 @@ pub(super) struct Attachment {
 impl Attachment {
     /// Returns the next refused message, for a follower that has seen this many.
     pub(super) fn refusal(&self, told: &mut u64) -> Option<Arc<str>> {
-        let state = self.conversation.state();
+        let state = self.live_thread.state();
         let unknown = usize::try_from(state.refused.saturating_sub(*told)).unwrap_or(usize::MAX);
         let kept = state.refusals.len();
         let (_, frame) = state.refusals.get(kept - unknown.min(kept))?;
@@ -262,8 +262,8 @@ impl Attachment {
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        self.conversation.state().attached -= 1;
-        self.conversation.watch_over(&self.chats, &self.owner);
+        self.live_thread.state().attached -= 1;
+        self.live_thread.watch_over(&self.chats, &self.owner);
     }
 }
 
@@ -274,11 +274,11 @@ mod tests {
     #[test]
     fn threads_that_were_only_named_are_forgotten_and_those_in_use_are_not() {
         let live = Live::default();
-        let held = live.conversation("held");
-        let seat = live.conversation("sat").seat();
-        (0..10 * KNOWN_MIN).for_each(|n| drop(live.conversation(&n.to_string())));
+        let held = live.live_thread("held");
+        let seat = live.live_thread("sat").seat();
+        (0..10 * KNOWN_MIN).for_each(|n| drop(live.live_thread(&n.to_string())));
         assert!(live.known().all.len() <= KNOWN_MIN);
-        assert!(Arc::ptr_eq(&held, &live.conversation("held")));
-        assert!(live.conversation("sat").state().seats.iter().any(|known| known.as_ptr() == Arc::as_ptr(&seat)));
+        assert!(Arc::ptr_eq(&held, &live.live_thread("held")));
+        assert!(live.live_thread("sat").state().seats.iter().any(|known| known.as_ptr() == Arc::as_ptr(&seat)));
     }
 }

@@ -45,12 +45,12 @@ impl Chats {
 
     /// Advances the first turn that waits.
     pub(super) async fn mine_next(&self, id: &str, owner: &str) -> Result<Step, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         let thread = Thread::load(self.log(), id, owner).await?;
         let first = thread.and_then(|thread| Some((thread.unmined.first()?.clone(), thread)));
         let Some((turn, mut thread)) = first else {
-            conversation.release_mining_worker();
+            live_thread.release_mining_worker();
             return Ok(Step::Empty);
         };
         match unless_damaged(self.stored_run(&turn).await)? {
@@ -119,8 +119,8 @@ impl Chats {
 
     /// Stops mining a thread's turns, under the thread's lock.
     pub(super) async fn stop_listening(&self, owner: &str, id: &str) -> Result<Option<String>, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         let mut thread = self.thread(owner, id).await?;
         self.stop_mining(&mut thread, owner).await
     }

@@ -34,8 +34,8 @@ impl Chats {
     /// Returns the owner's thread of this name, which is created when there is none.
     pub async fn conversation(&self, owner: &str, name: &str) -> Result<Thread, Error> {
         // Of two requests that create it at the same moment the second finds it.
-        let conversation = self.0.live.conversation(&format!("{owner}\n{name}"));
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(&format!("{owner}\n{name}"));
+        let _alone = live_thread.gate.lock().await;
         let found = Thread::tagged(self.log(), &[(OWNER, owner), (CONVERSATION, name)]).await?;
         if let Some(thread) = found.into_iter().next() {
             return Ok(thread);

@@ -12,7 +12,7 @@ use consort_runtime::past::{Turns, claim};
 
 use super::branch::Beginning;
 use super::context::Context;
-use super::live::Conversation;
+use super::live::LiveThread;
 use super::{Chats, Error, MessageState, Said, Thread, spent};
 
 /// The number of times a message is tried while other nodes change its thread: each time one of them gets ahead.
@@ -32,8 +32,8 @@ impl Chats {
 
     /// Sends a message to the thread as it is at this moment.
     async fn say_once(&self, owner: &str, id: &str, say: Say) -> Result<Said, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         let thread = self.thread(owner, id).await?;
         self.check(&thread, &say).await?;
         if let Some(odd) = &say.odd {
@@ -46,13 +46,13 @@ impl Chats {
         match say.if_busy.entry(running.as_deref(), waiting) {
             Entry::Begin => {
                 let context = self.context(owner, &say).await?;
-                self.begin_now(&conversation, thread, say, context).await
+                self.begin_now(&live_thread, thread, say, context).await
             }
             Entry::Interrupt => {
                 // Documents that cannot be searched are reported before anything is stopped.
                 let context = self.context(owner, &say).await?;
                 self.interrupt(id, owner).await?;
-                self.begin_now(&conversation, thread, say, context).await
+                self.begin_now(&live_thread, thread, say, context).await
             }
             Entry::Wait => self.wait(thread, say).await,
             Entry::Refuse { turn } => Err(Error::Busy { turn: turn.to_owned() }),
@@ -62,7 +62,7 @@ impl Chats {
     /// Begins a turn of a thread in which nothing runs.
     pub(super) async fn begin_now(
         &self,
-        conversation: &Conversation,
+        live_thread: &LiveThread,
         mut thread: Thread,
         say: Say,
         context: Context,
@@ -70,7 +70,7 @@ impl Chats {
         let turn = fresh_id(Kind::Turn);
         let presence = say.presence;
         let seq = self.begin(&mut thread, &turn, say, context).await?;
-        conversation.begun(&turn, presence);
+        live_thread.begun(&turn, presence);
         Ok(Said { turn, place: MessageState::Begun { seq } })
     }
 
@@ -94,7 +94,7 @@ impl Chats {
         if remembers {
             self.will_mine(thread, turn).await?;
         }
-        let ring = self.0.live.conversation(&thread.id).begins(turn);
+        let ring = self.0.live.live_thread(&thread.id).begins(turn);
         self.0.engine.submit(NewRun::new(compiled).under(turn).shown_on(ring).claiming([claim])).await?;
         // The turn has begun without what was taken back before it.
         thread.withdrawn.clear();

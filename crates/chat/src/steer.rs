@@ -20,8 +20,8 @@ impl Chats {
 
     /// Changes the permission mode of the running turn and of later ones; returns the thread with the new mode.
     pub async fn set_mode(&self, owner: &str, id: &str, mode: Mode) -> Result<Thread, Error> {
-        let conversation = self.0.live.conversation(id);
-        let _alone = conversation.gate.lock().await;
+        let live_thread = self.0.live.live_thread(id);
+        let _alone = live_thread.gate.lock().await;
         let mut thread = self.thread(owner, id).await?;
         let mode = mode.min(self.0.settings.rules.mode);
         thread.mode = Some(mode);

@@ -69,7 +69,7 @@ pub fn is_given(name: &str) -> bool {
 
 /// Returns the names that no tool of an MCP server gets, whether they are in use or not.
 pub fn reserved_tools() -> impl Iterator<Item = &'static str> {
-    Builtin::ALL.map(Builtin::name).into_iter().chain([RUN_COMMAND]).chain(OwnTool::ALL.map(OwnTool::name))
+    Builtin::ALL.iter().copied().map(Builtin::name).chain([RUN_COMMAND]).chain(OwnTool::ALL.map(OwnTool::name))
 }
 
 /// Returns the key without which a built-in tool is absent, if there is one.

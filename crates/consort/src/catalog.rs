@@ -89,7 +89,7 @@ impl ToolCatalog {
 
     /// Returns the tools that need nothing from outside: `calculator`, `datetime`, `json`.
     pub fn builtin() -> ToolCatalog {
-        let free = Builtin::ALL.into_iter().filter(|builtin| builtin.needs() == Needs::Nothing);
+        let free = Builtin::ALL.iter().copied().filter(|builtin| builtin.needs() == Needs::Nothing);
         // A tool that needs nothing can always be built.
         ToolCatalog(free.filter_map(|builtin| builtin.build(&Means::default()).ok().flatten()).collect())
     }

@@ -105,8 +105,8 @@ impl Outside {
         let sandbox = workspace.as_ref().and_then(|_| Sandbox::find().ok());
         let means = Means { search: self.search, workspace, sandbox, ..Means::default() };
         let of_workspace = |builtin: &Builtin| matches!(builtin.needs(), Needs::Workspace | Needs::Sandbox);
-        let files = Builtin::ALL.into_iter().filter(of_workspace);
-        let web = Builtin::ALL.into_iter().filter(|builtin| match builtin.needs() {
+        let files = Builtin::ALL.iter().copied().filter(of_workspace);
+        let web = Builtin::ALL.iter().copied().filter(|builtin| match builtin.needs() {
             Needs::Web => fetches,
             Needs::Search => true,
             Needs::Nothing | Needs::Workspace | Needs::Sandbox | Needs::Run => false,

@@ -16,7 +16,7 @@ use consort_chat as chats;
 use consort_core::decide::Refused;
 use consort_core::fork;
 use consort_core::frame::field::Iso;
-use consort_core::gate::{Made, ReviewOutcome};
+use consort_core::gate::{DecidedBy, ReviewOutcome};
 use consort_core::mistake::{self, Mistake};
 use consort_core::status::Status;
 use consort_core::text::shortened;
@@ -387,7 +387,7 @@ impl Problem {
     }
 
     /// Creates the problem for a review that is decided already, with its outcome.
-    pub fn resolved(review: &str, verdict: ReviewOutcome, made: Made) -> Problem {
+    pub fn resolved(review: &str, verdict: ReviewOutcome, made: DecidedBy) -> Problem {
         let message = format!("Review {review} already resolved: {verdict}{made}");
         Problem::new(Code::ReviewResolved, message).with(decided(verdict.word(), made))
     }
@@ -424,7 +424,7 @@ impl Problem {
 }
 
 /// Returns the decision that holds, with its maker and time.
-fn decided(word: &str, Made { by, at }: Made) -> More {
+fn decided(word: &str, DecidedBy { by, at }: DecidedBy) -> More {
     let decided_by = Some(by).filter(|by| !by.is_empty());
     let decided_at = (at > 0).then_some(Iso(at));
     More { decision: Some(word.to_owned()), decided_by, decided_at, ..More::default() }

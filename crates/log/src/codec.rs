@@ -68,8 +68,8 @@ mod tests {
     use super::*;
 
     fn prompt(user: &str) -> Event {
-        let fact = EventKind::PromptBuilt { conversation: Id::task(0), system: "be brief".into(), user: user.into() };
-        Event { at: 1, kind: fact }
+        let kind = EventKind::PromptBuilt { conversation: Id::task(0), system: "be brief".into(), user: user.into() };
+        Event { at: 1, kind }
     }
 
     #[test]
@@ -83,9 +83,9 @@ mod tests {
         };
         for said in ["", "short", &"long ".repeat(10_000)] {
             let then = AfterFailure::GiveUp;
-            let fact =
+            let kind =
                 EventKind::ModelFailed { conversation: Id::task(0), failure: failure.clone(), then, said: said.into() };
-            let event = Event { at: 1, kind: fact };
+            let event = Event { at: 1, kind };
             assert_eq!(decode(&encode(&event).unwrap(), ("s", 0)).unwrap(), event);
         }
     }

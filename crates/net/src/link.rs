@@ -143,7 +143,7 @@ async fn pulse(network: &Network, joined: Option<&Joined>, outbox: &mpsc::Sender
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        joined.into_iter().for_each(Joined::pay);
+        joined.into_iter().for_each(Joined::send_cancels);
         if outbox.send(Frame::CapacityUpdate(network.capacity()).text().into()).await.is_err() {
             return;
         }

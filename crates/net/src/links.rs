@@ -36,7 +36,7 @@ pub(crate) struct Links {
     /// The names of the configured peers, which belong to the links that were dialled.
     configured: HashSet<String>,
     /// Requests to cancel when their peer is back: of so many peers, so many each.
-    owed: HashMap<Arc<str>, VecDeque<String>>,
+    pending_cancels: HashMap<Arc<str>, VecDeque<String>>,
     /// The reasons why configured peers are not connected: as many as the configuration names.
     troubles: HashMap<String, String>,
     departed: Departed,
@@ -143,7 +143,7 @@ impl Links {
         self.departed.came(&peer);
         self.by_peer.entry(peer.clone()).or_default().insert(self.next);
         self.refresh(&peer);
-        self.pay(&peer);
+        self.send_cancels(&peer);
         self.next
     }
 
@@ -240,39 +240,39 @@ impl Links {
     }
 
     /// Records a request that is to be cancelled, now or when its peer is back.
-    pub(crate) fn owe(&mut self, peer: &str, id: &str) {
+    pub(crate) fn queue_cancel(&mut self, peer: &str, id: &str) {
         let numbers: Vec<u64> = self.linked(peer).map(|(number, _)| number).collect();
         for number in numbers {
             if let Some((_, pending)) = self.get(number) {
                 pending.retain(|waiting, pending| waiting != id || !pending.answered.is_closed());
             }
         }
-        let is_known = self.owed.contains_key(peer) || self.best_number(peer).is_some();
-        if !is_known && self.owed.len() >= OWED_PEERS_MAX {
+        let is_known = self.pending_cancels.contains_key(peer) || self.best_number(peer).is_some();
+        if !is_known && self.pending_cancels.len() >= OWED_PEERS_MAX {
             return;
         }
-        let owed = self.owed.entry(peer.into()).or_default();
-        if owed.len() >= OWED_MAX {
-            owed.pop_front();
+        let pending_cancels = self.pending_cancels.entry(peer.into()).or_default();
+        if pending_cancels.len() >= OWED_MAX {
+            pending_cancels.pop_front();
         }
-        owed.push_back(id.to_owned());
-        self.pay(peer);
+        pending_cancels.push_back(id.to_owned());
+        self.send_cancels(peer);
     }
 
     /// Sends the pending cancels of a peer, as far as there is room.
-    pub(crate) fn pay(&mut self, peer: &str) {
-        let Some((peer, mut owed)) = self.owed.remove_entry(peer) else { return };
+    pub(crate) fn send_cancels(&mut self, peer: &str) {
+        let Some((peer, mut pending_cancels)) = self.pending_cancels.remove_entry(peer) else { return };
         if let Some(link) = self.best(&peer) {
-            while let Some(request_id) = owed.pop_front() {
+            while let Some(request_id) = pending_cancels.pop_front() {
                 let cancel = Frame::RequestCancel(RequestCancel { request_id: request_id.clone() });
                 if link.outbox.try_send(cancel.text().into()).is_err() {
-                    owed.push_front(request_id);
+                    pending_cancels.push_front(request_id);
                     break;
                 }
             }
         }
-        if !owed.is_empty() {
-            self.owed.insert(peer, owed);
+        if !pending_cancels.is_empty() {
+            self.pending_cancels.insert(peer, pending_cancels);
         }
     }
 
@@ -352,12 +352,12 @@ mod tests {
     fn cancels_are_owed_to_few_peers_and_few_to_each() {
         let mut links = Links::default();
         for peer in 0..2 * OWED_PEERS_MAX {
-            links.owe(&format!("peer-{peer}"), "request");
+            links.queue_cancel(&format!("peer-{peer}"), "request");
         }
         for request in 0..2 * OWED_MAX {
-            links.owe("peer-0", &format!("request-{request}"));
+            links.queue_cancel("peer-0", &format!("request-{request}"));
         }
-        assert_eq!((links.owed.len(), links.owed["peer-0"].len()), (OWED_PEERS_MAX, OWED_MAX));
+        assert_eq!((links.pending_cancels.len(), links.pending_cancels["peer-0"].len()), (OWED_PEERS_MAX, OWED_MAX));
         let (_, mut parcels) = accepted(&mut links, "peer-0", "one");
         assert!(parcels.try_recv().unwrap().text.contains("request_cancel"), "it is told when it is back");
     }

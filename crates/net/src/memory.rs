@@ -18,14 +18,14 @@ const FRAMES_MAX: usize = 4096;
 /// The maximum number of connections waiting to be accepted; more are refused.
 const CALLS_MAX: usize = 64;
 
-/// A switchboard; clones share it.
+/// A network within one process; clones share it.
 #[derive(Clone, Default)]
-pub struct Wires(Arc<Mutex<Board>>);
+pub struct MemoryNetwork(Arc<Mutex<Board>>);
 
 #[derive(Default)]
 struct Board {
     listeners: HashMap<String, mpsc::Sender<Connection>>,
-    weather: Weather,
+    faults: Faults,
     /// Pairs of places that are partitioned from each other.
     apart: BTreeSet<(String, String)>,
     dice: u64,
@@ -33,7 +33,7 @@ struct Board {
 
 /// The simulated faults.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Weather {
+pub struct Faults {
     /// The longest delay of a frame.
     pub delay: Duration,
     /// The number of frames in a million that break their connection.
@@ -44,15 +44,15 @@ pub struct Weather {
 
 /// The shared state of both ends of a connection.
 #[derive(Default)]
-struct Cable {
+struct Duplex {
     broken: AtomicBool,
     changed: Notify,
 }
 
-impl Wires {
-    /// Returns a switchboard with these faults; the same seed produces the same faults.
-    pub fn new(weather: Weather, seed: u64) -> Wires {
-        Wires(Arc::new(Mutex::new(Board { weather, dice: seed | 1, ..Board::default() })))
+impl MemoryNetwork {
+    /// Returns a network with these faults; the same seed produces the same faults.
+    pub fn new(faults: Faults, seed: u64) -> MemoryNetwork {
+        MemoryNetwork(Arc::new(Mutex::new(Board { faults, dice: seed | 1, ..Board::default() })))
     }
 
     /// Returns the connections to this place from now on.
@@ -63,13 +63,13 @@ impl Wires {
     }
 
     /// Returns a transport that dials from this place.
-    pub fn from(&self, place: &str) -> Phone {
-        Phone { wires: self.clone(), place: place.to_owned() }
+    pub fn from(&self, place: &str) -> MemoryTransport {
+        MemoryTransport { network: self.clone(), place: place.to_owned() }
     }
 
     /// Changes the faults.
-    pub fn weather(&self, weather: Weather) {
-        self.board().weather = weather;
+    pub fn faults(&self, faults: Faults) {
+        self.board().faults = faults;
     }
 
     /// Partitions two places: nothing passes between them any more, in either direction.
@@ -92,36 +92,37 @@ impl Wires {
 
     /// Returns both ends of a new connection.
     fn connect(&self, one: &str, other: &str) -> (Connection, Connection) {
-        let cable = Arc::new(Cable::default());
+        let duplex = Arc::new(Duplex::default());
         let between = pair(one, other);
-        let (there, heard_there) = self.wire(cable.clone(), between.clone());
-        let (here, heard_here) = self.wire(cable, between);
+        let (there, heard_there) = self.wire(duplex.clone(), between.clone());
+        let (here, heard_here) = self.wire(duplex, between);
         (Connection { outgoing: there, incoming: heard_here }, Connection { outgoing: here, incoming: heard_there })
     }
 
     /// Returns one direction of a connection.
-    fn wire(&self, cable: Arc<Cable>, between: (String, String)) -> (Outgoing, Incoming) {
+    fn wire(&self, duplex: Arc<Duplex>, between: (String, String)) -> (Outgoing, Incoming) {
         let (frames, on_the_way) = mpsc::channel::<(Instant, String)>(FRAMES_MAX);
         let silent = Arc::new(AtomicBool::new(false));
         let end =
-            Sending { wires: self.clone(), cable: cable.clone(), between: between.clone(), silent: silent.clone() };
+            Sending { network: self.clone(), duplex: duplex.clone(), between: between.clone(), silent: silent.clone() };
         let outgoing = sink::unfold((frames, Instant::now()), move |(frames, last), text| {
             future::ready(end.send(&frames, last, text).map(|due| (frames, due)))
         });
-        let wires = self.clone();
+        let network = self.clone();
         let incoming = stream::unfold(on_the_way, move |mut on_the_way| {
-            let cable = cable.clone();
+            let duplex = duplex.clone();
             let silent = silent.clone();
-            let wires = wires.clone();
+            let network = network.clone();
             let between = between.clone();
             async move {
-                let frame = cable.until_broken(on_the_way.recv()).await;
+                let frame = duplex.until_broken(on_the_way.recv()).await;
                 if let Some((due, text)) = frame {
                     sleep_until(due).await;
                     return Some((text, on_the_way));
                 }
                 // An end that receives nothing is not told that the connection is closed either.
-                if !cable.broken.load(Ordering::Acquire) && (silent.load(Ordering::Acquire) || wires.is_apart(&between))
+                if !duplex.broken.load(Ordering::Acquire)
+                    && (silent.load(Ordering::Acquire) || network.is_apart(&between))
                 {
                     future::pending::<()>().await;
                 }
@@ -133,7 +134,7 @@ impl Wires {
     }
 }
 
-impl Cable {
+impl Duplex {
     async fn until_broken<T>(&self, next: impl Future<Output = Option<T>>) -> Option<T> {
         let changed = self.changed.notified();
         if self.broken.load(Ordering::Acquire) {
@@ -153,8 +154,8 @@ impl Cable {
 
 /// The sending end of one direction.
 struct Sending {
-    wires: Wires,
-    cable: Arc<Cable>,
+    network: MemoryNetwork,
+    duplex: Arc<Duplex>,
     between: (String, String),
     silent: Arc<AtomicBool>,
 }
@@ -162,14 +163,14 @@ struct Sending {
 impl Sending {
     /// Sends a frame, subject to the simulated faults; returns the time of its arrival.
     fn send(&self, frames: &mpsc::Sender<(Instant, String)>, last: Instant, text: String) -> Result<Instant, Closed> {
-        if self.cable.broken.load(Ordering::Acquire) || frames.is_closed() {
+        if self.duplex.broken.load(Ordering::Acquire) || frames.is_closed() {
             return Err(Closed);
         }
-        let mut board = self.wires.board();
-        let Weather { delay, breaks, silences } = board.weather;
+        let mut board = self.network.board();
+        let Faults { delay, breaks, silences } = board.faults;
         let luck = board.roll() % 1_000_000;
         if luck < breaks {
-            self.cable.tear();
+            self.duplex.tear();
             return Err(Closed);
         }
         if luck < breaks + silences || board.apart.contains(&self.between) {
@@ -203,22 +204,22 @@ fn pair(one: &str, other: &str) -> (String, String) {
 
 /// A transport within the process.
 #[derive(Clone)]
-pub struct Phone {
-    wires: Wires,
+pub struct MemoryTransport {
+    network: MemoryNetwork,
     place: String,
 }
 
-impl Transport for Phone {
+impl Transport for MemoryTransport {
     fn dial(&self, to: &Address) -> BoxFuture<'static, Result<Connection, String>> {
-        let phone = self.clone();
+        let transport = self.clone();
         let to = to.url.clone();
         Box::pin(async move {
-            if phone.wires.is_apart(&pair(&phone.place, &to)) {
+            if transport.network.is_apart(&pair(&transport.place, &to)) {
                 sleep(Duration::from_secs(1)).await;
                 return Err("no answer".to_owned());
             }
-            let listener = phone.wires.board().listeners.get(&to).cloned();
-            let (here, there) = phone.wires.connect(&phone.place, &to);
+            let listener = transport.network.board().listeners.get(&to).cloned();
+            let (here, there) = transport.network.connect(&transport.place, &to);
             let answered = listener.is_some_and(|listener| listener.try_send(there).is_ok());
             answered.then_some(here).ok_or_else(|| "connection refused".to_owned())
         })

@@ -328,7 +328,7 @@ impl Network {
 
     /// Tells a peer that a request is no longer wanted, now or when it is back.
     pub(crate) fn cancel(&self, peer: &str, id: &str) {
-        self.state().owe(peer, id);
+        self.state().queue_cancel(peer, id);
     }
 
     pub(crate) fn trouble(&self, peer: &str, why: String) {
@@ -439,10 +439,10 @@ impl Joined {
     }
 
     /// Sends the pending cancels to the peer.
-    pub(crate) fn pay(&self) {
+    pub(crate) fn send_cancels(&self) {
         let mut state = self.network.state();
         if let Some(peer) = state.get(self.number).map(|(peer, _)| peer.clone()) {
-            state.pay(&peer);
+            state.send_cancels(&peer);
         }
     }
 }

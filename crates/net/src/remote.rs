@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
 use consort_core::message::Spent;
-use consort_core::reach::{Destination, Provider, Reach, Voucher};
+use consort_core::reach::{Destination, EffectClassSource, Provider, Reach};
 use consort_core::schema::Schema;
 use consort_http::trace::traceparent;
 use consort_tools::{Account, Answer, Invocation, Tool};
@@ -204,7 +204,7 @@ fn info(ensemble: &str, capability: &Capability) -> ToolInfo {
         schema: schema.unwrap_or_else(|| plain.schema.clone()),
         permission: Permission::Network,
         effect: capability.effect.unwrap_or(EffectClass::Once),
-        reach: Reach { effect_by: Voucher::Stranger, ..Reach::to(Destination::Named(ensemble.to_owned())) },
+        reach: Reach { effect_by: EffectClassSource::Stranger, ..Reach::to(Destination::Named(ensemble.to_owned())) },
         timeout_ms: capability.timeout_ms.unwrap_or(usual).saturating_add(WAY_MS),
         cancel: CancelClass::Finish,
         charged: true,

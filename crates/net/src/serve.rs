@@ -262,7 +262,7 @@ impl Serve {
     /// Waits for a run to end and returns its result.
     async fn outcome(&self, id: &str, run: &str) -> Response {
         loop {
-            let look = |state: &Run| state.ended().then(|| told(id, state));
+            let look = |state: &Run| state.ended().then(|| response_of(id, state));
             match self.inner.engine.at_its_end(run, look).await {
                 Ok(Some(response)) => return response,
                 Ok(None) => tokio::time::sleep(LOOK_AGAIN).await,
@@ -378,7 +378,7 @@ fn unavailable(id: &str, error: &engine::Error) -> Response {
 }
 
 /// Returns the response for a run that has ended.
-fn told(id: &str, run: &Run) -> Response {
+fn response_of(id: &str, run: &Run) -> Response {
     let result = run.answer().map(str::to_owned);
     let status = if run.error().is_none() && result.is_some() { Status::Completed } else { Status::Failed };
     let error = (status == Status::Failed).then(|| reason(run));

@@ -95,7 +95,7 @@ impl Publisher {
         self.feed.is_watched()
     }
 
-    pub(crate) fn print(&self, slot: &CommitFrames) {
+    pub(crate) fn publish(&self, slot: &CommitFrames) {
         if let Some(news) = self.feed.0.get() {
             let _nobody_watches =
                 news.send(News { run: self.run.clone(), seen_by: self.seen_by.clone(), slot: slot.clone() });

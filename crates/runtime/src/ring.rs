@@ -17,7 +17,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
 use crate::feed::Publisher;
-use crate::speech::{Aloud, Speech, SpeechPosition};
+use crate::speech::{Speech, SpeechPosition, TextKind};
 
 /// Entries in a run's ring. An entry holds all frames of one commit, so even the start
 /// of a very wide run takes one; a watcher this far behind reads the log.
@@ -201,7 +201,7 @@ impl Ring {
     /// Publishes the questions of one commit, or their answers.
     pub(crate) fn ask(&self, questions: Vec<Frame>) {
         if let Some(publisher) = self.asks.as_ref().filter(|_| !questions.is_empty()) {
-            publisher.print(&CommitFrames::Frames(questions.into()));
+            publisher.publish(&CommitFrames::Frames(questions.into()));
         }
     }
 
@@ -227,7 +227,7 @@ impl Ring {
     /// Publishes tokens of a model.
     pub(crate) fn delta(&self, turn: &Id, voice: &Arc<Voice>, words: &str, at: Millis) {
         if let Voice::Chat(voice) = &**voice {
-            return self.speak(turn, voice, (Aloud::Said, words));
+            return self.speak(turn, voice, (TextKind::Said, words));
         }
         let mut state = lock(&self.state);
         let offset = state.answer(turn, voice, words, at);
@@ -241,7 +241,7 @@ impl Ring {
     /// Publishes reasoning of a chat's model, which is never stored.
     pub(crate) fn thought(&self, turn: &Id, voice: &Voice, words: &str) {
         if let Voice::Chat(voice) = voice {
-            self.speak(turn, voice, (Aloud::Thought, words));
+            self.speak(turn, voice, (TextKind::Thought, words));
         }
     }
 
@@ -259,14 +259,14 @@ impl Ring {
     }
 
     /// Ends the output of this conversation's model; returns the text so far.
-    pub(crate) fn hush(&self, turn: &Id) -> String {
+    pub(crate) fn take_partial_text(&self, turn: &Id) -> String {
         let mut state = lock(&self.state);
         let last = state.last;
         state.answers.remove(turn);
-        state.speech.hush(turn, last)
+        state.speech.take_partial_text(turn, last)
     }
 
-    fn speak(&self, turn: &Id, voice: &Arc<ChatVoice>, words: (Aloud, &str)) {
+    fn speak(&self, turn: &Id, voice: &Arc<ChatVoice>, words: (TextKind, &str)) {
         let mut state = lock(&self.state);
         let after = state.last;
         state.speech.add(turn, voice, words, after);
@@ -275,7 +275,7 @@ impl Ring {
 
     fn send(&self, slot: CommitFrames) {
         if let Some(publisher) = &self.publisher {
-            publisher.print(&slot);
+            publisher.publish(&slot);
         }
         if let Some(slots) = self.slots.get() {
             let _nobody_watches = slots.send(slot);

@@ -222,7 +222,7 @@ impl Runner {
             request = self.requests.recv() => request.map_or(Wake::Abandoned, Wake::Request),
             granted = self.permits.granted() => Wake::Granted(granted),
             () = self.seat.turn() => Wake::Turn,
-            () = told(&mut self.draining), if drains => Wake::Drain,
+            () = until_draining(&mut self.draining), if drains => Wake::Drain,
             () = self.seams.clock.until(due) => Wake::Timer,
         }
     }
@@ -238,27 +238,27 @@ impl Runner {
 
     fn report(&mut self, ended: Result<(task::Id, Report), JoinError>) -> Option<Report> {
         match ended {
-            Ok((task, report)) => self.under_way.remove(&task).map(|_| self.hushed(report)),
+            Ok((task, report)) => self.under_way.remove(&task).map(|_| self.with_partial_text(report)),
             Err(error) => self
                 .under_way
                 .remove(&error.id())
-                .map(|UnderWay { id, .. }| self.hushed(Report::Dropped { id, said: Text::default() })),
+                .map(|UnderWay { id, .. }| self.with_partial_text(Report::Dropped { id, said: Text::default() })),
         }
     }
 
     /// Adds the partial text of a model call that did not finish to its report.
-    fn hushed(&self, report: Report) -> Report {
+    fn with_partial_text(&self, report: Report) -> Report {
         match report {
             Report::Replied { ref conversation, .. } => {
-                self.window.ring.hush(conversation);
+                self.window.ring.take_partial_text(conversation);
                 report
             }
             Report::Unanswered { conversation, failure, dice, .. } => {
-                let said = self.window.ring.hush(&conversation).into();
+                let said = self.window.ring.take_partial_text(&conversation).into();
                 Report::Unanswered { conversation, failure, dice, said }
             }
             Report::Dropped { id, .. } => {
-                let said = self.window.ring.hush(&id).into();
+                let said = self.window.ring.take_partial_text(&id).into();
                 Report::Dropped { id, said }
             }
             Report::Returned { .. } => report,
@@ -458,7 +458,7 @@ impl Runner {
 }
 
 /// Returns when the engine is draining; never, when it is gone.
-async fn told(draining: &mut Draining) {
+async fn until_draining(draining: &mut Draining) {
     if draining.wait_for(|told| *told).await.is_err() {
         std::future::pending().await
     }

@@ -34,7 +34,7 @@ struct Call {
 
 /// Whether text belongs to the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aloud {
+pub(crate) enum TextKind {
     /// It belongs to the answer.
     Said,
     /// It is the model's reasoning.
@@ -45,7 +45,7 @@ pub(crate) enum Aloud {
 struct Piece {
     call: usize,
     after: Seq,
-    aloud: Aloud,
+    kind: TextKind,
     start: usize,
     end: usize,
 }
@@ -59,7 +59,7 @@ pub(crate) struct SpeechPosition {
 
 impl Speech {
     /// Adds text of a conversation's model, after this event.
-    pub(crate) fn add(&mut self, turn: &Id, voice: &Arc<ChatVoice>, (aloud, words): (Aloud, &str), after: Seq) {
+    pub(crate) fn add(&mut self, turn: &Id, voice: &Arc<ChatVoice>, (kind, words): (TextKind, &str), after: Seq) {
         let call = match self.open.get(turn) {
             Some(call) => *call,
             None => {
@@ -70,21 +70,21 @@ impl Speech {
             }
         };
         let Some(spoken) = self.calls.get_mut(call) else { return };
-        let text = match aloud {
-            Aloud::Said => &mut spoken.said,
-            Aloud::Thought => &mut spoken.thoughts,
+        let text = match kind {
+            TextKind::Said => &mut spoken.said,
+            TextKind::Thought => &mut spoken.thoughts,
         };
         let start = text.len();
         text.push_str(words);
         let end = text.len();
         match self.pieces.last_mut() {
-            Some(last) if (last.call, last.after, last.aloud) == (call, after, aloud) => last.end = end,
-            Some(_) | None => self.pieces.push(Piece { call, after, aloud, start, end }),
+            Some(last) if (last.call, last.after, last.kind) == (call, after, kind) => last.end = end,
+            Some(_) | None => self.pieces.push(Piece { call, after, kind, start, end }),
         }
     }
 
     /// Ends the output of this conversation's model, after this event; returns its text.
-    pub(crate) fn hush(&mut self, turn: &Id, after: Seq) -> String {
+    pub(crate) fn take_partial_text(&mut self, turn: &Id, after: Seq) -> String {
         let call = self.open.remove(turn).and_then(|call| self.calls.get_mut(call));
         let said = call.map(|call| {
             call.over = Some(after);
@@ -118,9 +118,9 @@ impl Speech {
 impl Call {
     fn chunk(&self, piece: &Piece, start: usize) -> Frame {
         let words = |text: &str| text.get(start..piece.end).unwrap_or_default().to_owned();
-        let (content, thinking) = match piece.aloud {
-            Aloud::Said => (words(&self.said), None),
-            Aloud::Thought => (words(&self.thoughts), Some(true)),
+        let (content, thinking) = match piece.kind {
+            TextKind::Said => (words(&self.said), None),
+            TextKind::Thought => (words(&self.thoughts), Some(true)),
         };
         let ChatVoice { base, thread_id, turn_id, level, call_id } = &*self.voice;
         let chunk = LiveFrame::Chunk {
@@ -156,7 +156,7 @@ mod tests {
     fn add(speech: &mut Speech, turn: usize, text: &str, after: Seq) {
         let level = Level { parent_id: None, depth: 0 };
         let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
-        speech.add(&Id::task(turn), &Arc::new(voice), (Aloud::Said, text), after);
+        speech.add(&Id::task(turn), &Arc::new(voice), (TextKind::Said, text), after);
     }
 
     #[test]
@@ -166,7 +166,9 @@ mod tests {
         let level = Level { parent_id: None, depth: 0 };
         let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
         let voice = Arc::new(voice);
-        for words in [(Aloud::Thought, "hmm"), (Aloud::Said, "ye"), (Aloud::Thought, "so"), (Aloud::Said, "s")] {
+        for words in
+            [(TextKind::Thought, "hmm"), (TextKind::Said, "ye"), (TextKind::Thought, "so"), (TextKind::Said, "s")]
+        {
             speech.add(&Id::task(0), &voice, words, 3);
         }
         let got: Vec<String> = read(&speech, &mut place, (0, 4)).into_iter().map(|(_, words)| words).collect();
@@ -186,7 +188,7 @@ mod tests {
         assert_eq!(read(&speech, &mut place, (0, 4)), [(3, "2bc".to_owned())]);
         assert_eq!(read(&speech, &mut place, (0, 6)), [(5, "4d".to_owned())]);
         assert_eq!(read(&speech, &mut place, (0, 6)), []);
-        assert_eq!(speech.hush(&Id::task(0), 5), "äbcd");
+        assert_eq!(speech.take_partial_text(&Id::task(0), 5), "äbcd");
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
         let mut speech = Speech::default();
         add(&mut speech, 0, "over", 1);
         add(&mut speech, 1, "open", 1);
-        speech.hush(&Id::task(0), 1);
+        speech.take_partial_text(&Id::task(0), 1);
         let late = |from: Seq| read(&speech, &mut SpeechPosition::default(), (from, 9));
         assert_eq!(late(2), [(1, "0over".to_owned()), (1, "0open".to_owned())]);
         assert_eq!(late(4), [(1, "0open".to_owned())]);

@@ -77,14 +77,14 @@ pub enum Error {
         count: usize,
     },
     /// The request does not compile.
-    #[error("{}", told(.0))]
+    #[error("{}", joined(.0))]
     Mistakes(Vec<Mistake>),
     /// The run cannot be accepted.
     #[error(transparent)]
     Engine(#[from] engine::Error),
 }
 
-fn told(mistakes: &[Mistake]) -> String {
+fn joined(mistakes: &[Mistake]) -> String {
     mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 

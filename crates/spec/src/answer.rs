@@ -31,7 +31,7 @@ impl Completeness {
 /// The step that follows a reply that is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Sequel {
+pub enum FollowUp {
     /// The model is asked to go on, or asked again.
     Continue,
     /// The task fails.

@@ -276,21 +276,21 @@ mod tests {
     #[test]
     fn words_that_only_look_like_a_cause_are_left_alone() {
         for reason in ["refused: MAX_ITERATIONS: no", "schema_not_satisfied: because", "Cancelled by the weather"] {
-            let mut fact = EventKind::TaskFailed {
+            let mut kind = EventKind::TaskFailed {
                 conversation: Id::task(0),
                 reason: reason.to_owned(),
                 cancelled: false,
                 cause: None,
             };
-            let before = fact.clone();
-            fact.upgrade();
-            assert_eq!(fact, before);
+            let before = kind.clone();
+            kind.upgrade();
+            assert_eq!(kind, before);
         }
         let returned = |text: &str| EventKind::returned(&Id::task(0), Outcome::failed(text));
         for text in ["no", "{\"error\":\"not_found\"}", "{\"violations\":[]}"] {
-            let mut fact = returned(text);
-            fact.upgrade();
-            assert_eq!(fact, returned(text));
+            let mut kind = returned(text);
+            kind.upgrade();
+            assert_eq!(kind, returned(text));
         }
     }
 

@@ -6,8 +6,9 @@ mod field;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantNames;
 
-use crate::answer::{Completeness, Sequel};
+use crate::answer::{Completeness, FollowUp};
 use crate::cause::{Cause, SkipCause};
 use crate::chat::{self, ChatEventKind};
 use crate::chore::Chore;
@@ -62,8 +63,9 @@ impl From<Stored> for Event {
 }
 
 /// The kinds of events, each with its content. Each has exactly one frame.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, VariantNames)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[expect(missing_docs, reason = "fields are named after the types that document them")]
 pub enum EventKind {
     /// The run was accepted. The models and tools it may use are stored with it, so an upgrade does not change
@@ -159,7 +161,7 @@ pub enum EventKind {
     AnswerTruncated {
         #[serde(rename = "turn")]
         conversation: Id,
-        then: Sequel,
+        then: FollowUp,
         #[serde(default)]
         in_call: bool,
     },
@@ -167,7 +169,7 @@ pub enum EventKind {
     AnswerEmpty {
         #[serde(rename = "turn")]
         conversation: Id,
-        then: Sequel,
+        then: FollowUp,
     },
     /// The amount that the answer took out of the budget: the provider's count, or else the whole amount set
     /// aside.

@@ -7,6 +7,7 @@ use consort_core::catalog::ToolInfo;
 use consort_core::own_tool::OwnTool;
 use consort_http::outbound::{Outbound, OutboundOptions, SystemNames};
 use consort_log::clock::Clock;
+use strum::VariantArray;
 
 use crate::http::{HttpToolError, http_client};
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 };
 
 /// A tool that comes with Consort.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum Builtin {
     /// Calculates.
     Calculator,
@@ -75,20 +76,7 @@ pub struct Means {
 
 impl Builtin {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Builtin; 12] = [
-        Builtin::Calculator,
-        Builtin::Datetime,
-        Builtin::Json,
-        Builtin::HttpFetch,
-        Builtin::WebSearch,
-        Builtin::ReadFile,
-        Builtin::ListFiles,
-        Builtin::WriteFile,
-        Builtin::EditFile,
-        Builtin::SearchFiles,
-        Builtin::Git,
-        Builtin::HumanInput,
-    ];
+    pub const ALL: &[Builtin] = <Builtin as VariantArray>::VARIANTS;
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
@@ -110,7 +98,7 @@ impl Builtin {
 
     /// Returns the tool of this name.
     pub fn named(name: &str) -> Option<Builtin> {
-        Builtin::ALL.into_iter().find(|builtin| builtin.name() == name)
+        Builtin::ALL.iter().copied().find(|builtin| builtin.name() == name)
     }
 
     /// Returns its description.
@@ -189,7 +177,7 @@ mod tests {
         let workspace = Some(Workspace::open(folder.path()).unwrap());
         let sandbox = Some(Sandbox::find().unwrap());
         let means = Means { search: Some(search), workspace, sandbox, ..Means::default() };
-        for builtin in Builtin::ALL {
+        for builtin in Builtin::ALL.iter().copied() {
             assert_eq!((builtin.info().name.as_str(), Builtin::named(builtin.name())), (builtin.name(), Some(builtin)));
             let built = builtin.build(&means).unwrap();
             assert_eq!(built.is_none(), builtin.needs() == Needs::Run, "{builtin:?}");
@@ -202,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_tool_without_its_means_is_not_built() {
-        for builtin in Builtin::ALL {
+        for builtin in Builtin::ALL.iter().copied() {
             let built = builtin.build(&Means::default()).unwrap().is_some();
             assert_eq!(built, matches!(builtin.needs(), Needs::Nothing | Needs::Web), "{builtin:?}");
         }

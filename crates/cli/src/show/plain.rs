@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use consort_core::answer::Sequel;
+use consort_core::answer::FollowUp;
 use consort_core::chore::Chore;
 use consort_core::event::Timing;
 use consort_core::frame::field::{CallOutcome, DecisionWord, Nullable, Review, Then};
@@ -82,7 +82,7 @@ fn of_task(view: &View, event: &RunFrame) -> Option<String> {
         run::Frame::HistoryDropped { .. } => "leaves out the oldest messages, which no longer fit".to_owned(),
         run::Frame::OutputRejected { .. } => "the answer does not fit its schema and is sent back".to_owned(),
         run::Frame::AnswerTruncated { then, in_call, .. } => truncated(*then, in_call.is_some()).to_owned(),
-        run::Frame::AnswerEmpty { then: Sequel::Continue, .. } => {
+        run::Frame::AnswerEmpty { then: FollowUp::Continue, .. } => {
             "the model said nothing and is asked again".to_owned()
         }
         run::Frame::AnswerEmpty { .. } => "the model said nothing".to_owned(),
@@ -142,13 +142,13 @@ fn quoted(text: &str) -> String {
 }
 
 /// Describes the handling of a reply that was cut off.
-fn truncated(then: Sequel, in_call: bool) -> &'static str {
+fn truncated(then: FollowUp, in_call: bool) -> &'static str {
     match (then, in_call) {
-        (Sequel::Continue, true) => "the reply was cut inside a tool call or JSON and is asked for again",
-        (Sequel::Continue, false) => "the answer was cut at the output limit and is continued",
-        (Sequel::Accept, _) => "the answer was cut at the output limit and is taken as it is",
-        (Sequel::Fail, true) => "the reply was cut inside a tool call or JSON",
-        (Sequel::Fail, false) => "the answer was cut at the output limit",
+        (FollowUp::Continue, true) => "the reply was cut inside a tool call or JSON and is asked for again",
+        (FollowUp::Continue, false) => "the answer was cut at the output limit and is continued",
+        (FollowUp::Accept, _) => "the answer was cut at the output limit and is taken as it is",
+        (FollowUp::Fail, true) => "the reply was cut inside a tool call or JSON",
+        (FollowUp::Fail, false) => "the answer was cut at the output limit",
     }
 }
 

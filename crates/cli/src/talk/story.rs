@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use consort_core::answer::Sequel;
+use consort_core::answer::FollowUp;
 use consort_core::chat::{self, Mode};
 use consort_core::frame::chat::{self as frame, CallStatus, ChatFrame, Level, MessageRow, ThenWord, ToolCallUpdate};
 use consort_core::frame::live::LiveFrame;
@@ -122,13 +122,13 @@ impl Story {
             ChatFrame::LlmCompleted { level, content, .. } if level.depth == 0 => self.settle(content, Role::Answer),
             ChatFrame::Message(row) if row.role == chat::Role::Assistant => self.stored(row),
             ChatFrame::LlmVoided { level, message, then, .. } => self.voided(level, message, *then),
-            ChatFrame::AnswerTruncated { then: Sequel::Continue, in_call: true, .. } => {
+            ChatFrame::AnswerTruncated { then: FollowUp::Continue, in_call: true, .. } => {
                 vec![note(Tone::Odd, "the reply was cut inside a tool call or JSON; it is asked for again")]
             }
-            ChatFrame::AnswerTruncated { then: Sequel::Continue, in_call: false, .. } => {
+            ChatFrame::AnswerTruncated { then: FollowUp::Continue, in_call: false, .. } => {
                 vec![note(Tone::Odd, "an answer was cut at the output limit; it is continued")]
             }
-            ChatFrame::AnswerEmpty { then: Sequel::Continue, .. } => {
+            ChatFrame::AnswerEmpty { then: FollowUp::Continue, .. } => {
                 vec![note(Tone::Odd, "the model said nothing; it is asked again")]
             }
             ChatFrame::TurnAdopted { epoch, .. } if *epoch > 1 => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use consort_core::answer::Sequel;
+use consort_core::answer::FollowUp;
 use consort_core::budget::Reason;
 use consort_core::chat::{self, Answer};
 use consort_core::frame::chat::{
@@ -219,9 +219,9 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
 fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
     let mut story = Story::default();
     let call_id = "1#1.0".to_owned();
-    let empty = ChatFrame::AnswerEmpty { level: level(None), call_id, then: Sequel::Continue };
+    let empty = ChatFrame::AnswerEmpty { level: level(None), call_id, then: FollowUp::Continue };
     let call_id = "1#2.0".to_owned();
-    let cut = ChatFrame::AnswerTruncated { level: level(None), call_id, then: Sequel::Accept, in_call: false };
+    let cut = ChatFrame::AnswerTruncated { level: level(None), call_id, then: FollowUp::Accept, in_call: false };
     let frames = [
         event(empty),
         chunk("1#2.0", 0, "Half"),

@@ -48,7 +48,7 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
 #[test]
 fn an_unknown_built_in_tool_is_told_with_those_there_are() {
     let mistakes = parse("[tools]\nbuiltin = ['calculator', 'browser']\n", Path::new("")).unwrap_err();
-    let names = Builtin::ALL.map(Builtin::name).join(", ");
+    let names = Builtin::ALL.iter().copied().map(Builtin::name).collect::<Vec<_>>().join(", ");
     let expected = format!("2:26: tools.builtin[1]: must be one of {names}, not \"browser\"\n");
     assert!(mistakes.to_string().contains(&expected), "{mistakes}");
 }

@@ -8,7 +8,7 @@ use consort_core::spec::OnTimeout;
 use super::{CONTRACT, SECRET};
 use crate::server::Server;
 use crate::typed::{self, Table};
-use crate::{Config, FILE_NAME, STARTER};
+use crate::{Builtin, Config, FILE_NAME, STARTER};
 
 /// Returns the starter with every `#` removed that is directly before a setting.
 pub(super) fn switched_on() -> String {
@@ -38,6 +38,7 @@ fn every_setting_of_the_starter_is_known_and_those_of_the_server_are_defaults() 
     let on = Config::parse(&switched_on(), Path::new(FILE_NAME), &set).unwrap();
     let demo = Config::demo();
     assert_eq!((on.chat.rules.limits, on.run_limits), (demo.chat.rules.limits, demo.run_limits));
+    assert_eq!(on.tools.builtin, Builtin::ALL, "the starter lists every built-in tool");
     assert_eq!((on.models.len(), on.mcp.len(), on.network.options.peers.len()), (4, 2, 2));
     let Server { on_timeout, workspace, trace_dir, api_keys, oidc, quotas, .. } = on.server.clone();
     assert_eq!((demo.server.on_timeout, on_timeout), (None, Some(OnTimeout::Continue)), "silence approves if written");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::permission::category;
 use super::{ChatEventKind, PendingApproval, Reason, Turn};
-use crate::decisions::answer::Sequel;
+use crate::decisions::answer::FollowUp;
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
 use crate::shown::frame::chat::{
@@ -105,13 +105,13 @@ impl Run {
             EventKind::RunEnded { end } => {
                 ChatFrame::Chunk { content: String::new(), done: true, level: Level::default(), status: end.into() }
             }
-            EventKind::Chat(fact) => self.own_frame(run, fact),
+            EventKind::Chat(kind) => self.own_frame(run, kind),
             _ => ChatFrame::Run(Box::new(self.body(run, event))),
         }
     }
 
-    fn own_frame(&self, run: &str, fact: &ChatEventKind) -> ChatFrame {
-        match fact {
+    fn own_frame(&self, run: &str, kind: &ChatEventKind) -> ChatFrame {
+        match kind {
             ChatEventKind::CallAnnounced { call } => {
                 let (name, args) = self.asked_call(call);
                 let title = self.chat().node(call).and_then(|node| node.title.clone());
@@ -290,7 +290,7 @@ impl Run {
     }
 
     /// Returns the id of the model call that is under way, or was the last one.
-    fn unanswered_frame(&self, conversation: &Id, then: Sequel) -> ChatFrame {
+    fn unanswered_frame(&self, conversation: &Id, then: FollowUp) -> ChatFrame {
         ChatFrame::AnswerEmpty { level: self.level(conversation), call_id: self.model_call(conversation), then }
     }
 

@@ -12,7 +12,7 @@ use crate::state::run::Run;
 use consort_spec::catalog::{EffectClass, Permission, ToolInfo};
 use consort_spec::event::EventKind;
 use consort_spec::id::Id;
-use consort_spec::reach::{Target, Voucher};
+use consort_spec::reach::{EffectClassSource, Target};
 
 /// The answer to a run's call that would write a file that prompts are built from.
 const NOT_IN_RUNS: &str = "prompts are built from this file, so only a person or a chat, after asking, may write it";
@@ -82,8 +82,10 @@ pub(crate) fn verdict(asked: &Asked<'_>) -> Verdict {
 /// Returns the effect class as far as it is believed: in plan mode a stranger's word does not count.
 fn believed(mode: Mode, tool: &ToolInfo) -> EffectClass {
     match (mode, tool.reach.effect_by) {
-        (Mode::Plan, Voucher::Stranger) => EffectClass::Once,
-        (Mode::Plan | Mode::Default | Mode::Auto, Voucher::Operator | Voucher::Stranger) => tool.effect,
+        (Mode::Plan, EffectClassSource::Stranger) => EffectClass::Once,
+        (Mode::Plan | Mode::Default | Mode::Auto, EffectClassSource::Operator | EffectClassSource::Stranger) => {
+            tool.effect
+        }
     }
 }
 
@@ -127,7 +129,7 @@ impl Run {
             Verdict::Blocked(reason) => plan.record(not_made(id, blocked(reason, carried.as_ref()))),
             Verdict::Ask(reason) => {
                 let carried = carried.filter(|_| reason == Reason::Taint);
-                let is_asked = |fact: &EventKind| matches!(fact, EventKind::Chat(ChatEventKind::ApprovalAsked { .. }));
+                let is_asked = |kind: &EventKind| matches!(kind, EventKind::Chat(ChatEventKind::ApprovalAsked { .. }));
                 let number = self.chat().approvals.len() + plan.recorded(is_asked);
                 let approval = u32::try_from(number).unwrap_or(u32::MAX);
                 let due = (chat.approval_timeout_ms > 0).then(|| plan.at.saturating_add(chat.approval_timeout_ms));
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_strangers_word_that_a_tool_only_reads_counts_in_default_and_not_in_plan() {
-        let reach = Reach { effect_by: Voucher::Stranger, ..Reach::default() };
+        let reach = Reach { effect_by: EffectClassSource::Stranger, ..Reach::default() };
         let hinted = ToolInfo { reach, ..tool(Permission::Network, EffectClass::Read) };
         assert_eq!(verdict(&asked(Mode::Default, &hinted)), Verdict::Go);
         assert_eq!(verdict(&asked(Mode::Plan, &hinted)), Verdict::Blocked(Reason::Effect));

@@ -2,7 +2,7 @@
 //! is asked to continue, or asked again, a few times; then the task fails with the text so far or, where
 //! the task allows that, accepts it as it is. None of these rounds counts as an iteration.
 
-pub use consort_spec::answer::{Completeness, Sequel};
+pub use consort_spec::answer::{Completeness, FollowUp};
 
 use crate::decisions::next::Plan;
 use crate::state::conversation::Conversation;
@@ -72,20 +72,20 @@ impl Run {
     ) {
         let rule = self.on_truncated(id);
         let kept = conversation.unfinished();
-        let once_more = |is_left: bool| if is_left { Sequel::Continue } else { Sequel::Fail };
+        let once_more = |is_left: bool| if is_left { FollowUp::Continue } else { FollowUp::Fail };
         let then = match (completeness, rule) {
             (Completeness::Blank, _) => once_more(kept.blanks() < ASKED_AGAIN_MAX),
             (Completeness::CutInCall | Completeness::CutInJson, _) | (_, OnTruncated::Continue) if kept.withheld() => {
-                Sequel::Fail
+                FollowUp::Fail
             }
             (Completeness::CutInCall | Completeness::CutInJson, OnTruncated::Continue | OnTruncated::Accept) => {
                 once_more(kept.cut_calls() < ASKED_AGAIN_MAX)
             }
             (_, OnTruncated::Continue) => once_more(kept.continued() < CONTINUATIONS_MAX),
-            (_, OnTruncated::Fail) => Sequel::Fail,
-            (_, OnTruncated::Accept) => Sequel::Accept,
+            (_, OnTruncated::Fail) => FollowUp::Fail,
+            (_, OnTruncated::Accept) => FollowUp::Accept,
         };
-        if then == Sequel::Continue && self.must_stop() {
+        if then == FollowUp::Continue && self.must_stop() {
             return self.fail(id, &TaskFailure::cancelled(), plan);
         }
         let conversation = id.clone();

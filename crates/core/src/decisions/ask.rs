@@ -193,8 +193,8 @@ impl Run {
         plan.budget = budget;
         let attempt = conversation.attempt() + 1;
         let question = Question { attempt, ..self.question(id, conversation, (alias, max_output)) };
-        let fact = EventKind::ModelRetried { conversation: id.clone(), attempt, claim, max_output };
-        plan.act(fact, Effect::Ask(Box::new(question)));
+        let kind = EventKind::ModelRetried { conversation: id.clone(), attempt, claim, max_output };
+        plan.act(kind, Effect::Ask(Box::new(question)));
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::decisions::output;
 use crate::state::budget::{Claim, Raise};
 use crate::state::calls::CallState;
 use crate::state::conversation::Conversation;
-use crate::state::gate::{Made, ReviewOutcome};
+use crate::state::gate::{DecidedBy, ReviewOutcome};
 use crate::state::run::Run;
 use consort_spec::bounds::{DIRECTIVES_BYTES_MAX, DIRECTIVES_MAX};
 use consort_spec::catalog::ModelInfo;
@@ -114,7 +114,7 @@ pub enum Refused {
         verdict: ReviewOutcome,
         /// Its maker and time.
         #[serde(default)]
-        made: Made,
+        made: DecidedBy,
     },
     /// The task was already sent back the maximum number of times.
     #[error("the task has been rejected {REJECTIONS_MAX} times; approve it, edit it or end the run")]
@@ -149,7 +149,7 @@ pub enum Refused {
         answer: Answer,
         /// Its maker and time.
         #[serde(default)]
-        made: Made,
+        made: DecidedBy,
     },
     /// A limit cannot be raised to the value that was asked for.
     #[error("{0}")]
@@ -188,7 +188,7 @@ impl Run {
             Command::Chat(command) => self.chat_decided(command, at)?,
             Command::Report(report) => self.report(report, at)?,
         };
-        Ok(facts.into_iter().map(|fact| Event { at, kind: fact }).collect())
+        Ok(facts.into_iter().map(|kind| Event { at, kind }).collect())
     }
 
     fn adopt(&self, Adoption { epoch, node, reason }: Adoption) -> EventKind {
@@ -200,7 +200,7 @@ impl Run {
     fn poison(&self, adoption: Adoption, at: Millis) -> Vec<EventKind> {
         let mut run = self.clone();
         let mut facts = vec![self.adopt(adoption)];
-        facts.iter().cloned().for_each(|fact| run.apply(&Event { at, kind: fact }));
+        facts.iter().cloned().for_each(|kind| run.apply(&Event { at, kind }));
         run.wind_down(End::Failed { error: POISONED.to_owned() }, CancelMode::Now);
         while !run.ended() {
             let steps = run.next(at, &Grants::default()).steps;

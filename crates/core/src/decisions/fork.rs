@@ -194,8 +194,8 @@ impl New {
         New { run: Run::replay(&events), events, at }
     }
 
-    fn take(&mut self, fact: EventKind) {
-        let event = Event { at: self.at, kind: fact };
+    fn take(&mut self, kind: EventKind) {
+        let event = Event { at: self.at, kind };
         self.run.apply(&event);
         self.events.push(event);
     }
@@ -255,34 +255,34 @@ fn completed(events: &[Event]) -> Result<Vec<Event>, Refused> {
 }
 
 /// Returns the task that an event belongs to, if it belongs to one.
-pub(crate) fn task_of(fact: &EventKind) -> Option<usize> {
-    if let EventKind::BeltComposed { task, .. } = fact { Some(*task) } else { fact.place().map(Id::task_index) }
+pub(crate) fn task_of(kind: &EventKind) -> Option<usize> {
+    if let EventKind::BeltComposed { task, .. } = kind { Some(*task) } else { kind.place().map(Id::task_index) }
 }
 
 /// Returns an event as it stands in the copy, where reviews are renumbered.
-fn copied(fact: &EventKind, record: &Record<'_>, reviews: &mut BTreeMap<u32, u32>) -> Option<EventKind> {
-    if !record.keeps(fact) {
+fn copied(kind: &EventKind, record: &Record<'_>, reviews: &mut BTreeMap<u32, u32>) -> Option<EventKind> {
+    if !record.keeps(kind) {
         return None;
     }
-    let mut fact = fact.clone();
-    if let EventKind::ReviewOpened { review, .. } = &mut fact {
+    let mut kind = kind.clone();
+    if let EventKind::ReviewOpened { review, .. } = &mut kind {
         let number = u32::try_from(reviews.len()).unwrap_or(u32::MAX);
         reviews.insert(std::mem::replace(review, number), number);
     } else if let EventKind::ReviewDecided { review, .. }
     | EventKind::ReviewTimedOut { review, .. }
-    | EventKind::ReviewClosed { review } = &mut fact
+    | EventKind::ReviewClosed { review } = &mut kind
     {
         *review = *reviews.get(review)?;
-    } else if stops_or_owns(&fact) {
+    } else if stops_or_owns(&kind) {
         return None;
     }
-    Some(fact)
+    Some(kind)
 }
 
 /// Returns whether an event is about the run's ownership or its stop: the new run has its own.
-fn stops_or_owns(fact: &EventKind) -> bool {
+fn stops_or_owns(kind: &EventKind) -> bool {
     matches!(
-        fact,
+        kind,
         EventKind::RunAdopted { .. }
             | EventKind::CancelRequested { .. }
             | EventKind::RunPaused { .. }

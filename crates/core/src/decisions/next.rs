@@ -151,8 +151,8 @@ impl Run {
                     let approval = *approval;
                     let answer = chat::Answer::Expired;
                     let by = "timeout".to_owned();
-                    let fact = chat::ChatEventKind::ApprovalAnswered { approval, answer, by, args: None };
-                    plan.record(EventKind::Chat(fact));
+                    let kind = chat::ChatEventKind::ApprovalAnswered { approval, answer, by, args: None };
+                    plan.record(EventKind::Chat(kind));
                 }
                 Timer::Client(call) => {
                     let outcome = Outcome::unknown("the client did not answer in time");
@@ -231,7 +231,7 @@ impl Run {
     }
 
     pub(crate) fn open_review(&self, conversation: &Id, timing: Timing, task: &Task, plan: &mut Plan) {
-        let opened = plan.recorded(|fact| matches!(fact, EventKind::ReviewOpened { .. }));
+        let opened = plan.recorded(|kind| matches!(kind, EventKind::ReviewOpened { .. }));
         let review = u32::try_from(self.reviews().len() + opened).unwrap_or(u32::MAX);
         let (due, on_timeout) = match gate::deadline(&self.spec().review, task, timing) {
             Some((timeout, then)) => (Some(plan.at.saturating_add(timeout)), Some(then)),
@@ -386,7 +386,7 @@ impl Run {
                     conversation.site().is_whole() && self.spec().group_of(conversation.task_index()).is_none()
                 };
                 let ended = plan.recorded(
-                    |fact| matches!(fact, EventKind::TaskCompleted { conversation } if ends_unit(conversation)),
+                    |kind| matches!(kind, EventKind::TaskCompleted { conversation } if ends_unit(conversation)),
                 );
                 self.spec().is_last_of_unit(id.task_index()) && self.flow().left() == 1 + ended
             }

@@ -116,20 +116,20 @@ impl Record<'_> {
     }
 
     /// Returns whether an event is kept.
-    pub(crate) fn keeps(&self, fact: &EventKind) -> bool {
-        if let EventKind::ExpressionEvaluated { of: Subject::Group { group: number, .. }, result, .. } = fact {
+    pub(crate) fn keeps(&self, kind: &EventKind) -> bool {
+        if let EventKind::ExpressionEvaluated { of: Subject::Group { group: number, .. }, result, .. } = kind {
             let group = self.run.spec().groups.get(*number);
             let goes_on = group.is_some_and(|group| !self.begins_anew(*number, group));
             return goes_on && matches!(result, Evaluated::Value(_));
         }
-        if let EventKind::BeltComposed { task, .. } = fact {
+        if let EventKind::BeltComposed { task, .. } = kind {
             return self.done.contains(task) || self.partial.contains(task);
         }
-        let Some(place) = fact.place().map(|id| id.site()) else { return true };
+        let Some(place) = kind.place().map(|id| id.site()) else { return true };
         if self.done.contains(&place.task) {
             return true;
         }
-        let is_value = matches!(fact, EventKind::ExpressionEvaluated { result: Evaluated::Value(_), .. });
+        let is_value = matches!(kind, EventKind::ExpressionEvaluated { result: Evaluated::Value(_), .. });
         let is_kept =
             |place: Place| !place.is_whole() && self.run.ended_at(place).is_some_and(|ended| !ended.how.is_lost());
         // A list that is done stays as it is, with the items of it that failed.

@@ -19,12 +19,12 @@ pub struct Line {
 impl Run {
     /// Returns the log line for an event, which was just applied to this run; none unless the run is verbose.
     pub fn aloud(&self, event: &Event) -> Option<Line> {
-        let fact = Some(&event.kind).filter(|_| self.spec().options.verbose)?;
-        prompt(fact).or_else(|| reply(fact)).or_else(|| self.tool(fact))
+        let kind = Some(&event.kind).filter(|_| self.spec().options.verbose)?;
+        prompt(kind).or_else(|| reply(kind)).or_else(|| self.tool(kind))
     }
 
-    fn tool(&self, fact: &EventKind) -> Option<Line> {
-        let EventKind::ToolReturned { call, outcome, .. } = fact else { return None };
+    fn tool(&self, kind: &EventKind) -> Option<Line> {
+        let EventKind::ToolReturned { call, outcome, .. } = kind else { return None };
         let (name, args) = self.asked_call(call);
         let (_, result, _) = self.result_words(call, outcome);
         let result = cut(result, self.spec().options.tool_log_truncate);
@@ -32,10 +32,10 @@ impl Run {
     }
 }
 
-fn prompt(fact: &EventKind) -> Option<Line> {
+fn prompt(kind: &EventKind) -> Option<Line> {
     let (EventKind::PromptBuilt { conversation, system, user }
     | EventKind::SubtaskStarted { call: conversation, system, user, .. }
-    | EventKind::DelegationStarted { call: conversation, system, user, .. }) = fact
+    | EventKind::DelegationStarted { call: conversation, system, user, .. }) = kind
     else {
         return None;
     };
@@ -46,8 +46,8 @@ fn prompt(fact: &EventKind) -> Option<Line> {
     })
 }
 
-fn reply(fact: &EventKind) -> Option<Line> {
-    let EventKind::ModelReplied { conversation, reply, .. } = fact else { return None };
+fn reply(kind: &EventKind) -> Option<Line> {
+    let EventKind::ModelReplied { conversation, reply, .. } = kind else { return None };
     let calls = reply.calls().map(|call| format!("{} {}", call.tool, call.args.as_str()));
     let words = Some(reply.text()).filter(|text| !text.is_empty());
     let text = words.into_iter().chain(calls).collect::<Vec<_>>().join("\n");

@@ -2,16 +2,16 @@
 
 mod begun;
 mod detail;
-mod face;
 mod result;
 mod review;
 mod stored;
+mod title;
 
 pub use detail::{LimitsView, RunDetail, TaskEnd};
-pub use face::Face;
 pub use result::{ResultFrame, RunResult, TaskOutput};
 pub use review::Review;
 pub use stored::StoredRow;
+pub use title::RunTitle;
 
 pub use crate::state::waiting::WaitingFor;
 
@@ -74,7 +74,7 @@ pub struct Row<'a> {
     /// The owner: that of the key that began the run, `local` without keys.
     owner: &'a str,
     #[serde(flatten)]
-    face: Face,
+    title: RunTitle,
     status: Status,
     /// When it was submitted.
     started_at: Iso,
@@ -227,7 +227,7 @@ impl Run {
             ensemble: &self.spec().name,
             ensemble_id: self.ensemble_id(),
             owner: self.owner().as_str(),
-            face: Face::of(self.spec(), self.final_output().0.map(Text::as_str)),
+            title: RunTitle::of(self.spec(), self.final_output().0.map(Text::as_str)),
             status: self.status(),
             started_at: Iso(self.accepted_at()),
             duration_ms: ended_at.map(|at| self.duration_ms(at)),

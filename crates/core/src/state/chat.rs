@@ -15,7 +15,7 @@ use crate::decisions::subtask;
 use crate::state::budget::Breach;
 use crate::state::calls::CallState;
 use crate::state::conversation::{Phase, Used};
-use crate::state::gate::Made;
+use crate::state::gate::DecidedBy;
 use crate::state::run::{Ended, How, Run, Timer};
 use consort_spec::event::{self, End, Event};
 use consort_spec::id::{Id, Millis};
@@ -67,7 +67,7 @@ pub(crate) struct Approval {
     /// The answer that counts; absent while open.
     pub(crate) answer: Option<Answer>,
     /// Its maker and time.
-    pub(crate) made: Made,
+    pub(crate) made: DecidedBy,
     /// The reason for the question.
     pub(crate) reason: Reason,
     /// The data that the call would carry and its destination, where that is the reason.
@@ -218,8 +218,8 @@ impl Run {
 
     /// Adds the begin or the end of a task of the workflow to the tree.
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact begins or ends a task")]
-    fn note_step(&mut self, fact: &event::EventKind) {
-        match fact {
+    fn note_step(&mut self, kind: &event::EventKind) {
+        match kind {
             event::EventKind::TaskStarted { conversation } => {
                 let Some(task) = self.task(conversation) else { return };
                 let id = task.name.clone();
@@ -298,8 +298,8 @@ impl Run {
     }
 
     /// Applies an event that only turns have.
-    pub(crate) fn chat_applied(&mut self, fact: &ChatEventKind) {
-        match fact {
+    pub(crate) fn chat_applied(&mut self, kind: &ChatEventKind) {
+        match kind {
             ChatEventKind::CallAnnounced { call } => self.announced(call),
             ChatEventKind::ClientCalled { call, due } => {
                 self.claim_calls(call);
@@ -339,7 +339,7 @@ impl Run {
             asked_at: self.at,
             due,
             answer: None,
-            made: Made::default(),
+            made: DecidedBy::default(),
             reason,
             carried,
             host,
@@ -363,7 +363,7 @@ impl Run {
         let at = self.at;
         let Some(asked) = self.chat.approvals.get_mut(approval as usize) else { return };
         asked.answer = Some(answer);
-        asked.made = Made { by: by.to_owned(), at };
+        asked.made = DecidedBy { by: by.to_owned(), at };
         let call = asked.call.clone();
         let due = asked.due;
         let granted = asked.grants().filter(|_| answer == Answer::AllowForChat);

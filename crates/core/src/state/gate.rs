@@ -28,7 +28,7 @@ pub(crate) struct ReviewState {
     /// The word of the decision; absent while open.
     pub(crate) verdict: Option<ReviewOutcome>,
     /// Its maker and time.
-    pub(crate) made: Made,
+    pub(crate) made: DecidedBy,
 }
 
 impl ReviewState {
@@ -45,7 +45,7 @@ impl ReviewState {
             due,
             on_timeout,
             verdict: None,
-            made: Made::default(),
+            made: DecidedBy::default(),
         }
     }
 
@@ -77,14 +77,14 @@ pub(crate) fn deadline(review: &Review, task: &Task, timing: Timing) -> Option<(
 /// The maker of a decision, and its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Made {
+pub struct DecidedBy {
     /// The name of who decided; empty where nobody did, such as at a timeout.
     pub by: String,
     /// The time of the decision; 0 where it is not known, as from nodes of an earlier version.
     pub at: Millis,
 }
 
-impl fmt::Display for Made {
+impl fmt::Display for DecidedBy {
     /// Writes the words that follow the decision.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.by.is_empty() {
@@ -96,11 +96,11 @@ impl fmt::Display for Made {
 
 /// The state of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ReviewStanding {
     /// No decision was made yet.
     Open,
     /// It ended like this.
-    Decided(ReviewOutcome, Made),
+    Decided(ReviewOutcome, DecidedBy),
 }
 
 /// The end of a review.
@@ -208,9 +208,9 @@ pub(crate) fn needs_slot(event: &EventKind) -> bool {
 
 impl Run {
     /// Returns the state of a review; `None` when there is no such review.
-    pub fn review_standing(&self, review: u32) -> Option<Standing> {
+    pub fn review_standing(&self, review: u32) -> Option<ReviewStanding> {
         let state = self.reviews.all.get(review as usize)?;
-        Some(state.verdict.map_or(Standing::Open, |verdict| Standing::Decided(verdict, state.made.clone())))
+        Some(state.verdict.map_or(ReviewStanding::Open, |verdict| ReviewStanding::Decided(verdict, state.made.clone())))
     }
 
     /// Returns whether the run holds no slot, or is about to return it, because only reviews were open; it stays parked
@@ -220,8 +220,8 @@ impl Run {
     }
 
     /// Updates after each event whether the run is parked.
-    pub(crate) fn park(&mut self, fact: &EventKind) {
-        let stays = self.reviews.parked && !needs_slot(fact);
+    pub(crate) fn park(&mut self, kind: &EventKind) {
+        let stays = self.reviews.parked && !needs_slot(kind);
         self.reviews.parked = self.epoch > 0 && !self.ended() && (stays || self.waits_for_reviews());
     }
 
@@ -269,7 +269,7 @@ impl Run {
         let at = self.at;
         let state = self.reviews.all.get_mut(review as usize)?;
         state.verdict = Some(verdict);
-        state.made = Made { by: by.to_owned(), at };
+        state.made = DecidedBy { by: by.to_owned(), at };
         if let Some(due) = state.due {
             self.timers.remove(&(due, Timer::Review(review)));
         }

@@ -186,7 +186,7 @@ impl Run {
             EventKind::RunResumed { .. } => self.halt.paused = false,
             EventKind::BudgetRaised { limits, .. } => self.budget_raised(limits),
             EventKind::BudgetExceeded { .. } => self.over_budget(),
-            EventKind::Chat(fact) => self.chat_applied(fact),
+            EventKind::Chat(kind) => self.chat_applied(kind),
             EventKind::RunEnded { end } => self.halt.end = Some(end.clone()),
         }
         self.derive(event);
@@ -216,8 +216,8 @@ impl Run {
         self.halt.stop.as_ref().is_some_and(|(_, mode)| *mode == CancelMode::Now)
     }
 
-    fn accepted(&mut self, fact: &EventKind) {
-        let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied, owner, version } = fact else { return };
+    fn accepted(&mut self, kind: &EventKind) {
+        let EventKind::RunAccepted { ensemble_id, spec, models, belt, copied, owner, version } = kind else { return };
         self.version = *version;
         self.lineage.copied = *copied;
         self.owner = owner.clone();
@@ -327,8 +327,8 @@ impl Run {
         }
     }
 
-    fn subtask_started(&mut self, fact: &EventKind) {
-        let EventKind::SubtaskStarted { call, title, system, user, tools, schema } = fact else { return };
+    fn subtask_started(&mut self, kind: &EventKind) {
+        let EventKind::SubtaskStarted { call, title, system, user, tools, schema } = kind else { return };
         self.subtask(call, title, tools);
         schema.iter().for_each(|schema| self.change(call, |conversation| conversation.owe(schema)));
         self.opened_with(call, system, user);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::decisions::answer::{Completeness, Sequel, is_blank};
+use crate::decisions::answer::{Completeness, FollowUp, is_blank};
 use crate::decisions::{output, prompt};
 use crate::state::conversation::{Conversation, Phase};
 use consort_spec::cause::{Cause, TaskFailure};
@@ -87,25 +87,25 @@ impl Conversation {
     }
 
     /// Applies the step that follows a reply that was cut.
-    pub(crate) fn truncated(&mut self, then: Sequel, in_call: bool) {
+    pub(crate) fn truncated(&mut self, then: FollowUp, in_call: bool) {
         match then {
-            Sequel::Continue if in_call => {
+            FollowUp::Continue if in_call => {
                 self.unfinished.cut_calls += 1;
                 let in_json = self.phase == Phase::Unfinished(Completeness::CutInJson);
                 self.tell(if in_json { prompt::JSON_CUT } else { prompt::CALL_CUT });
                 self.phase = Phase::Ask;
             }
-            Sequel::Continue => {
+            FollowUp::Continue => {
                 self.unfinished.continued += 1;
                 let has_words = self.unfinished.partial().is_some();
                 self.tell(if has_words { prompt::CONTINUE } else { prompt::ANSWER_SHORTLY });
                 self.phase = Phase::Ask;
             }
-            Sequel::Fail => {
+            FollowUp::Fail => {
                 let failure = TaskFailure::new(Cause::OutputTruncated, self.why_truncated(in_call));
                 self.phase = Phase::Failing(failure);
             }
-            Sequel::Accept => {
+            FollowUp::Accept => {
                 let answer = self.unfinished.complete("");
                 self.unfinished.truncated = true;
                 self.phase = Phase::Answered(answer.into());
@@ -114,14 +114,14 @@ impl Conversation {
     }
 
     /// Applies the step that follows an empty reply.
-    pub(crate) fn said_nothing(&mut self, then: Sequel) {
+    pub(crate) fn said_nothing(&mut self, then: FollowUp) {
         match then {
-            Sequel::Continue => {
+            FollowUp::Continue => {
                 self.unfinished.blanks += 1;
                 self.tell(prompt::BLANK);
                 self.phase = Phase::Ask;
             }
-            Sequel::Fail | Sequel::Accept => {
+            FollowUp::Fail | FollowUp::Accept => {
                 let message = format!("the model '{}' was asked twice and answered nothing", self.model());
                 self.phase = Phase::Failing(TaskFailure::new(Cause::EmptyAnswer, message));
             }

@@ -440,7 +440,7 @@ fn fan(n: usize) -> Duration {
     let began = Instant::now();
     let mut run = crate::state::run::Run::default();
     let grants = crate::decisions::next::Grants { models: [("big".to_owned(), 64)].into(), ..Default::default() };
-    let fact = EventKind::RunAccepted {
+    let kind = EventKind::RunAccepted {
         ensemble_id: String::new(),
         spec: compiled.spec.into(),
         models: compiled.models,
@@ -449,7 +449,7 @@ fn fan(n: usize) -> Duration {
         owner: consort_spec::owner::Owner::local(),
         version: consort_spec::event::VERSION,
     };
-    run.apply(&consort_spec::event::Event { at: 0, kind: fact });
+    run.apply(&consort_spec::event::Event { at: 0, kind });
     let mut waiting = Vec::new();
     let mut command = Command::Adopt(Adoption::default());
     loop {

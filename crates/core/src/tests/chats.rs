@@ -13,7 +13,7 @@ use crate::chat::{self, Answer, Command as Ask, LIMITS, Mode, Order, Rules};
 use crate::decisions::decide::{Command, Refused};
 use crate::decisions::own_tool::OwnTool;
 use crate::state::budget::Limits;
-use crate::state::gate::Made;
+use crate::state::gate::DecidedBy;
 use crate::state::run::Run;
 use consort_spec::catalog::{EffectClass, Permission, ToolInfo};
 use consort_spec::event::{CancelMode, EventKind};
@@ -200,7 +200,7 @@ fn effects_outside_the_workspace_wait_for_a_person_and_the_first_answer_holds() 
     );
     world.crash();
     answer(&mut world, Answer::AllowForChat).unwrap();
-    let made = Made { by: "me".to_owned(), at: world.now };
+    let made = DecidedBy { by: "me".to_owned(), at: world.now };
     let refused = answer(&mut world, Answer::Deny);
     assert_eq!(refused, Err(Refused::Answered { answer: Answer::AllowForChat, made }));
     for call in ["1.0.0", "1.0.1"] {

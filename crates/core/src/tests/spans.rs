@@ -98,8 +98,8 @@ fn a_model_call_says_who_was_asked_and_what_it_took() {
 fn what_was_said_is_told_on_request_and_cut_where_it_is_long() {
     let mut world = World::new(&ensemble(vec![task("a", &[])]));
     world.calls("1", &[("look", r#"{"n":1}"#)]);
-    let content = |world: &World, fact: EventKind| -> BTreeMap<&'static str, Value> {
-        let told = world.run.span_content(&Event { at: world.now, kind: fact });
+    let content = |world: &World, kind: EventKind| -> BTreeMap<&'static str, Value> {
+        let told = world.run.span_content(&Event { at: world.now, kind });
         let json = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
         let value =
             |value: Attribute| if let Attribute::Content(text) = value { json(&text) } else { panic!("{value:?}") };

@@ -6,7 +6,7 @@ use super::world::{World, compiled, ensemble, task};
 use crate::decisions::decide::{Command, Refused};
 use crate::shown::view::WaitingFor;
 use crate::state::budget::{Limits, Raise};
-use crate::state::gate::{Made, ReviewOutcome};
+use crate::state::gate::{DecidedBy, ReviewOutcome};
 use consort_spec::bounds::DIRECTIVES_BYTES_MAX;
 use consort_spec::draft::{Draft, Ensemble};
 use consort_spec::event::{Adoption, CancelMode, Decision, Directive, End, Exit, Priority};
@@ -285,7 +285,7 @@ fn a_review_passes_edits_or_ends_the_run_by_its_first_decision() {
     world.answers("1", "draft");
     assert_eq!((world.places(), statuses(&world)), (vec![], vec![json!("WAITING"), json!("PENDING")]));
     decide(&mut world, Decision::Edit { output: "better".into() }).unwrap();
-    let made = Made { by: "me".to_owned(), at: world.now };
+    let made = DecidedBy { by: "me".to_owned(), at: world.now };
     let refused = decide(&mut world, Decision::Continue);
     assert_eq!(refused, Err(Refused::Decided { verdict: ReviewOutcome::Edit, made }));
     assert_eq!(world.run.answer(), Some("better"));

@@ -14,7 +14,7 @@ use consort_spec::catalog::{EffectClass, Permission, ToolInfo};
 use consort_spec::compile::Catalog;
 use consort_spec::event::Adoption;
 use consort_spec::message::{Message, Outcome};
-use consort_spec::reach::{Destination, INSTRUCTIONS, Reach, Voucher};
+use consort_spec::reach::{Destination, EffectClassSource, INSTRUCTIONS, Reach};
 use consort_spec::schema::Schema;
 
 const SINK: &str = r#"{"url":"http://sink.example/?q=secret"}"#;
@@ -26,7 +26,7 @@ fn tool(name: &str, permission: Permission, reach: Reach) -> ToolInfo {
 
 fn tools() -> Catalog {
     let guarded = Reach { guarded: vec![INSTRUCTIONS.to_owned()], ..Reach::default() };
-    let hinted = Reach { effect_by: Voucher::Stranger, ..Reach::to(Destination::Named("files".to_owned())) };
+    let hinted = Reach { effect_by: EffectClassSource::Stranger, ..Reach::to(Destination::Named("files".to_owned())) };
     let to = Reach::to;
     let network = Permission::Network;
     let all = [

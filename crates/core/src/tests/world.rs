@@ -152,7 +152,7 @@ impl World {
             usage: Usage { input: 10, output: 5, ..Usage::default() },
         };
         let owner = Owner::local();
-        let fact = EventKind::RunAccepted {
+        let kind = EventKind::RunAccepted {
             ensemble_id: "e".to_owned(),
             spec: Arc::new(spec),
             models,
@@ -161,7 +161,7 @@ impl World {
             owner,
             version: VERSION,
         };
-        world.take(Event { at: world.now, kind: fact });
+        world.take(Event { at: world.now, kind });
         world.command(Command::Adopt(Adoption::default())).unwrap();
         world
     }

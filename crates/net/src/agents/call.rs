@@ -44,7 +44,7 @@ impl Trouble {
 
 /// The way to one agent.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct AgentLink {
     pub(crate) client: Client,
     /// The header that says who asks.
     pub(crate) key: Option<HeaderValue>,
@@ -57,9 +57,9 @@ pub(crate) enum About {
     Cancel,
 }
 
-impl Line {
-    /// Returns the line to an agent that wants this key.
-    pub(crate) fn new(key: Option<&str>) -> Result<Line, String> {
+impl AgentLink {
+    /// Returns the link to an agent that wants this key.
+    pub(crate) fn new(key: Option<&str>) -> Result<AgentLink, String> {
         let client = consort_http::client().map_err(|error| format!("no HTTP client: {error}"))?;
         let key = key.map(|key| {
             let mut value =
@@ -67,7 +67,7 @@ impl Line {
             value.set_sensitive(true);
             Ok::<_, String>(value)
         });
-        Ok(Line { client, key: key.transpose()? })
+        Ok(AgentLink { client, key: key.transpose()? })
     }
 
     /// Reads the card of the agent.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use consort_core::id::Millis;
 use consort_tools::Tool;
 
-use self::call::Line;
+use self::call::AgentLink;
 use self::card::Card;
 pub(crate) use self::tool::AgentTool;
 use crate::limits::{WORDS_MAX, cut};
@@ -43,7 +43,7 @@ pub(crate) struct Agents(Mutex<BTreeMap<String, Known>>);
 #[derive(Clone, Default)]
 struct Known {
     /// The way to it, and its card, once that was read.
-    found: Option<(Line, Arc<Card>)>,
+    found: Option<(AgentLink, Arc<Card>)>,
     since: Option<Millis>,
     trouble: Option<String>,
 }
@@ -58,8 +58,8 @@ impl Agents {
         let state = self.state();
         let reachable = state.iter().filter(|(_, known)| known.trouble.is_none());
         let tools = reachable.filter_map(|(name, known)| Some((name, known.found.as_ref()?)));
-        let each = tools.flat_map(|(name, (line, card))| {
-            card.skills.iter().map(move |skill| -> Arc<dyn Tool> { Arc::new(AgentTool::new(line, name, card, skill)) })
+        let each = tools.flat_map(|(name, (link, card))| {
+            card.skills.iter().map(move |skill| -> Arc<dyn Tool> { Arc::new(AgentTool::new(link, name, card, skill)) })
         });
         each.collect()
     }
@@ -68,9 +68,9 @@ impl Agents {
     pub(crate) fn find(&self, name: &str) -> Option<AgentTool> {
         let (agent, skill) = name.split_once('.')?;
         let state = self.state();
-        let (line, card) = state.get(agent)?.found.as_ref()?;
+        let (link, card) = state.get(agent)?.found.as_ref()?;
         let skill = card.skills.iter().find(|known| known.name == skill)?;
-        Some(AgentTool::new(line, agent, card, skill))
+        Some(AgentTool::new(link, agent, card, skill))
     }
 
     /// Returns an agent as peers are shown.
@@ -96,11 +96,11 @@ impl Agents {
     }
 
     /// Notes what was learned of an agent; returns whether that is news.
-    fn note(&self, name: &str, learned: Result<(Line, Card), String>, now: Millis) -> bool {
+    fn note(&self, name: &str, learned: Result<(AgentLink, Card), String>, now: Millis) -> bool {
         let mut state = self.state();
         let known = state.entry(name.to_owned()).or_default();
         match learned {
-            Ok((line, card)) => {
+            Ok((link, card)) => {
                 let was_there = known.trouble.is_none();
                 let is_same = known.found.as_ref().is_some_and(|(_, known)| **known == card);
                 if was_there && is_same {
@@ -110,7 +110,7 @@ impl Agents {
                     known.since = Some(now);
                 }
                 known.trouble = None;
-                known.found = Some((line, Arc::new(card)));
+                known.found = Some((link, Arc::new(card)));
                 true
             }
             Err(why) => {
@@ -149,12 +149,12 @@ pub(crate) async fn keep(network: Network, name: String, address: AgentAddress) 
     }
 }
 
-async fn learn(address: &AgentAddress) -> Result<(Line, Card), String> {
-    let line = Line::new(address.key.as_deref())?;
+async fn learn(address: &AgentAddress) -> Result<(AgentLink, Card), String> {
+    let link = AgentLink::new(address.key.as_deref())?;
     let url = address.url.trim_end_matches('/');
-    let card = line.card(&format!("{url}{CARD}")).await?;
+    let card = link.card(&format!("{url}{CARD}")).await?;
     let origin = origin(url).ok_or("its address is none of http or https")?;
-    Ok((line, Card::read(&card, origin)?))
+    Ok((link, Card::read(&card, origin)?))
 }
 
 /// Returns the scheme, host and port of an address.

@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-use super::call::Line;
+use super::call::AgentLink;
 use super::card::Card;
 use super::tool::AgentTool;
 
@@ -68,7 +68,7 @@ async fn started(streams: bool) -> (Arc<Agent>, AgentTool) {
         "supportedInterfaces": [{ "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "url": url }],
         "skills": [{ "id": "shout", "name": "shout", "description": "Shouts" }] });
     let card = Arc::new(Card::read(&card, &url).unwrap());
-    let tool = AgentTool::new(&Line::new(None).unwrap(), "helper", &card, &card.skills[0]);
+    let tool = AgentTool::new(&AgentLink::new(None).unwrap(), "helper", &card, &card.skills[0]);
     (agent, tool)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
-use consort_core::reach::{Destination, Reach, Voucher};
+use consort_core::reach::{Destination, EffectClassSource, Reach};
 use consort_core::schema::Schema;
 use consort_http::right;
 use consort_tools::{Account, Answer, Invocation, Progress, Tool};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::call::{About, Line, Trouble};
+use super::call::{About, AgentLink, Trouble};
 use super::card::{Card, Skill};
 use super::reported::{ReportedTask, Verdict};
 use crate::limits::{NAME_MAX, PROGRESS_EVERY};
@@ -37,7 +37,7 @@ const SKILL: &str = "skillId";
 /// A skill of an agent.
 #[derive(Clone)]
 pub(crate) struct AgentTool {
-    line: Line,
+    link: AgentLink,
     card: Arc<Card>,
     skill: Skill,
     info: Arc<ToolInfo>,
@@ -55,9 +55,9 @@ struct Wanted {
 type Events = BoxStream<'static, Result<Value, Trouble>>;
 
 impl AgentTool {
-    pub(crate) fn new(line: &Line, agent: &str, card: &Arc<Card>, skill: &Skill) -> AgentTool {
+    pub(crate) fn new(link: &AgentLink, agent: &str, card: &Arc<Card>, skill: &Skill) -> AgentTool {
         let info = Arc::new(info(agent, skill));
-        AgentTool { line: line.clone(), card: card.clone(), skill: skill.clone(), info }
+        AgentTool { link: link.clone(), card: card.clone(), skill: skill.clone(), info }
     }
 
     async fn ask(&self, invocation: Invocation) -> Answer {
@@ -67,9 +67,9 @@ impl AgentTool {
             return Answer::Unknown(why.to_owned());
         }
         let message = self.message(&key, &args);
-        let line = self.line.clone();
+        let link = self.link.clone();
         let card = self.card.clone();
-        let sent = right::carried(async move { line.send(&card.interface, message, card.streams).await });
+        let sent = right::carried(async move { link.send(&card.interface, message, card.streams).await });
         let (_waits, gone) = oneshot::channel::<Infallible>();
         let stopped = account.clone();
         let unwanted = async move {
@@ -181,7 +181,7 @@ impl Wanted {
         loop {
             delay = delays.next().map_or(delay, Duration::from_millis);
             sleep(delay).await;
-            match self.tool.line.about(&self.tool.card.interface, About::Get, &task).await {
+            match self.tool.link.about(&self.tool.card.interface, About::Get, &task).await {
                 Ok(task) => {
                     failed = 0;
                     self.told.snapshot(&task);
@@ -220,7 +220,7 @@ impl Wanted {
         let Some(task) = self.told.task.clone() else {
             return self.unknown("the agent said nothing of its task");
         };
-        match self.tool.line.about(&self.tool.card.interface, About::Cancel, &task).await {
+        match self.tool.link.about(&self.tool.card.interface, About::Cancel, &task).await {
             Ok(ended) => {
                 self.told.snapshot(&ended);
                 self.answer().unwrap_or_else(|| self.unknown("the agent is still stopping it"))
@@ -269,7 +269,7 @@ fn info(agent: &str, skill: &Skill) -> ToolInfo {
         schema: Schema::new(schema),
         permission: Permission::Network,
         effect: EffectClass::Once,
-        reach: Reach { effect_by: Voucher::Stranger, ..Reach::to(Destination::Named(agent.to_owned())) },
+        reach: Reach { effect_by: EffectClassSource::Stranger, ..Reach::to(Destination::Named(agent.to_owned())) },
         timeout_ms: TASK_TIMEOUT_MS,
         cancel: CancelClass::Finish,
         ..ToolInfo::new(&format!("{agent}.{}", skill.name), &skill.description)

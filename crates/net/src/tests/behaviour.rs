@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use super::world::{Hand, House, LEASE, invocation, tool};
-use crate::memory::{Weather, Wires};
+use crate::memory::{Faults, MemoryNetwork};
 use crate::remote::{NetworkTool, NetworkToolCatalog};
 
 fn done(text: &str) -> Answer {
@@ -29,7 +29,7 @@ fn names(tools: &[NetworkTool]) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn the_hotel_finds_the_kitchen_uses_it_loses_it_and_has_it_back() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let stock = tool("check_stock", EffectClass::Read).answers("3 left");
     let kitchen = House::new("kitchen", &[]).tool("check-inventory", &["food", "stock"], &stock);
     let room = House::new("room", &["kitchen"]).start(&wires).await;
@@ -68,7 +68,7 @@ async fn the_hotel_finds_the_kitchen_uses_it_loses_it_and_has_it_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_link_is_useful_in_both_directions_and_a_silent_peer_is_gone_after_twice_its_lease() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let stock = tool("stock", EffectClass::Read).answers("3 left");
     let kitchen = House::new("kitchen", &["room"]).tool("stock", &[], &stock).start(&wires).await;
     let room = House::new("room", &[]).start(&wires).await;
@@ -87,7 +87,7 @@ async fn a_link_is_useful_in_both_directions_and_a_silent_peer_is_gone_after_twi
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_must_not_be_repeated_is_asked_for_again_and_never_begun_twice() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let gate = Arc::new(Notify::new());
     let pay = tool("pay", EffectClass::Once).answers("paid").waits(Gate::from(&gate));
     let house = House::new("bank", &[]).tool("pay", &[], &pay);
@@ -120,7 +120,7 @@ async fn a_call_that_must_not_be_repeated_is_asked_for_again_and_never_begun_twi
 
 #[tokio::test(start_paused = true)]
 async fn a_request_leaves_only_while_the_node_may_act_for_its_run() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let pay = tool("pay", EffectClass::Once).answers("paid");
     let _bank = House::new("bank", &[]).tool("pay", &[], &pay).start(&wires).await;
     let room = House::new("room", &["bank"]).start(&wires).await;
@@ -142,7 +142,7 @@ async fn a_request_leaves_only_while_the_node_may_act_for_its_run() {
 #[tokio::test(start_paused = true)]
 async fn a_provider_killed_in_the_middle_leaves_an_effect_unknown_and_repeats_a_read() {
     for (effect, expected) in [(EffectClass::Once, 1), (EffectClass::Read, 2)] {
-        let wires = Wires::new(Weather::default(), 1);
+        let wires = MemoryNetwork::new(Faults::default(), 1);
         let slow = tool("work", effect).hangs();
         let mut house = House::new("shop", &[]).tool("work", &[], &slow);
         let shop = house.start(&wires).await;
@@ -169,7 +169,7 @@ async fn a_provider_killed_in_the_middle_leaves_an_effect_unknown_and_repeats_a_
 
 #[tokio::test(start_paused = true)]
 async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let calls = |to: &str| Line::new().calls(to, &json!({ "input": "please" }));
     let hops = |name: &str, next: &str| {
         let model =
@@ -190,7 +190,7 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
     assert!(told.contains("a → b → c → a"), "{told}");
     drop((a, b, c));
 
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let waits = ScriptedModel::new().otherwise(Line::new().hangs());
     let a = House::new("a", &["b"]);
     let (b, _) = hops("b", "c");
@@ -213,7 +213,7 @@ async fn circles_stop_at_the_guard_and_a_cancel_reaches_the_last_model() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_are_served_by_priority_once_from_the_cache_and_not_while_stopping() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let gate = Arc::new(Notify::new());
     let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("soup"));
     let mut house = House::new("kitchen", &[]).task("cook", &[]).model(&model);
@@ -266,7 +266,7 @@ async fn requests_are_served_by_priority_once_from_the_cache_and_not_while_stopp
 
 #[tokio::test(start_paused = true)]
 async fn remote_work_stays_within_what_it_was_lent_and_says_what_it_used() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let model = ScriptedModel::new().otherwise(Line::new().says("soup"));
     let _kitchen = House::new("kitchen", &[]).task("cook", &[]).model(&model).start(&wires).await;
     let room = House::new("room", &["kitchen"]).start(&wires).await;
@@ -285,7 +285,7 @@ async fn remote_work_stays_within_what_it_was_lent_and_says_what_it_used() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_dialled_peer_shares_is_what_it_said_last() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let mut calls = wires.listen("hand");
     let room = House::new("room", &["hand"]).start(&wires).await;
     let mut hand = calls.recv().await.unwrap();
@@ -301,7 +301,7 @@ async fn what_a_dialled_peer_shares_is_what_it_said_last() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_not_done_by_its_deadline_fails_then_even_if_it_still_waits() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let model = ScriptedModel::new().otherwise(Line::new().hangs());
     let house = House { max_concurrent: 1, ..House::new("shop", &[]).task("cook", &[]).model(&model) };
     let _shop = house.start(&wires).await;
@@ -331,7 +331,7 @@ async fn a_request_that_is_not_done_by_its_deadline_fails_then_even_if_it_still_
 
 #[tokio::test(start_paused = true)]
 async fn half_an_answer_of_a_peer_is_marked() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     for (is_cut, expected) in [(false, "half"), (true, "half\n\n[the answer of the peer was cut")] {
         let line = Line::new().says("half");
         let model = ScriptedModel::new().otherwise(if is_cut { line.stops(Stop::Length) } else { line });

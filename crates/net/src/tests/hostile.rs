@@ -12,10 +12,10 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use super::world::{Hand, House, LEASE, invocation, tool};
-use crate::memory::{Weather, Wires};
+use crate::memory::{Faults, MemoryNetwork};
 
-fn wires() -> Wires {
-    Wires::new(Weather::default(), 1)
+fn wires() -> MemoryNetwork {
+    MemoryNetwork::new(Faults::default(), 1)
 }
 
 fn ask(id: &str, tool: &str, input: &str) -> Value {
@@ -27,7 +27,7 @@ fn capability(name: &str) -> Value {
 }
 
 /// Starts an ensemble that shares one tool, `look`, which gives this answer.
-async fn shop(wires: &Wires, answer: &str) -> super::world::Running {
+async fn shop(wires: &MemoryNetwork, answer: &str) -> super::world::Running {
     let look = tool("look", EffectClass::Read).answers(answer);
     House::new("shop", &[]).tool("look", &[], &look).start(wires).await
 }

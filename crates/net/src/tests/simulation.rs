@@ -11,7 +11,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep};
 
 use super::world::{House, LEASE, Running, invocation, tool};
-use crate::memory::{Weather, Wires};
+use crate::memory::{Faults, MemoryNetwork};
 use crate::remote::NetworkToolCatalog;
 
 const ENSEMBLES: usize = 50;
@@ -36,7 +36,7 @@ impl Dice {
 }
 
 struct Town {
-    wires: Wires,
+    wires: MemoryNetwork,
     houses: Vec<House>,
     running: Vec<Option<Running>>,
     /// The tools of each ensemble, one of each effect.
@@ -64,8 +64,8 @@ fn house(number: usize, dice: &mut Dice) -> (House, Vec<ScriptedTool>) {
 impl Town {
     async fn new(seed: u64) -> Town {
         let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let weather = Weather { delay: Duration::from_millis(80), breaks: 2_000, silences: 2_000 };
-        let wires = Wires::new(weather, seed + 7);
+        let faults = Faults { delay: Duration::from_millis(80), breaks: 2_000, silences: 2_000 };
+        let wires = MemoryNetwork::new(faults, seed + 7);
         let (houses, tools): (Vec<House>, Vec<_>) = (0..ENSEMBLES).map(|number| house(number, &mut dice)).unzip();
         let mut running = Vec::new();
         for house in &houses {
@@ -179,7 +179,7 @@ async fn live(seed: u64) -> usize {
 /// Ends all faults, starts all ensembles, and waits until each knows all its peers' capabilities.
 async fn settle(town: &mut Town, seed: u64) {
     town.wires.heal();
-    town.wires.weather(Weather { delay: Duration::from_millis(80), ..Weather::default() });
+    town.wires.faults(Faults { delay: Duration::from_millis(80), ..Faults::default() });
     for number in 0..ENSEMBLES {
         town.revive(number).await;
     }

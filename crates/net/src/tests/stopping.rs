@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::world::{House, LEASE, Running, invocation, tool};
-use crate::memory::{Weather, Wires};
+use crate::memory::{Faults, MemoryNetwork};
 use crate::remote::{NetworkTool, NetworkToolCatalog};
 
 /// The maximum time a call may take to end after a cancel, in these ensembles.
@@ -32,7 +32,7 @@ fn asks(name: &str, next: &str) -> House {
 }
 
 /// Starts three ensembles: `a` asks `b`, which asks `c`, whose model never answers.
-async fn chain(wires: &Wires) -> (Running, Running, Running, ScriptedModel) {
+async fn chain(wires: &MemoryNetwork) -> (Running, Running, Running, ScriptedModel) {
     let last = ScriptedModel::new().otherwise(Line::new().hangs());
     let c = House::new("c", &[]).task("work", &[]).model(&last);
     let a = asks("a", "b").start(wires).await;
@@ -45,7 +45,7 @@ async fn chain(wires: &Wires) -> (Running, Running, Running, ScriptedModel) {
 
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_run_ends_when_the_last_ensemble_of_the_chain_has_stopped() {
-    let wires = Wires::new(Weather { delay: Duration::from_millis(20), ..Weather::default() }, 1);
+    let wires = MemoryNetwork::new(Faults { delay: Duration::from_millis(20), ..Faults::default() }, 1);
     let (a, _b, _c, last) = chain(&wires).await;
     let run = a.submit(&["b.work"]).await;
     last.until(What::Asked, "1.0").await;
@@ -59,7 +59,7 @@ async fn a_cancelled_run_ends_when_the_last_ensemble_of_the_chain_has_stopped() 
 
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_answer_holds_no_cancel_and_its_work_ends_without_one() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let (a, _b, _c, last) = chain(&wires).await;
     let run = a.submit(&["b.work"]).await;
     last.until(What::Asked, "1.0").await;
@@ -77,7 +77,7 @@ async fn a_peer_that_does_not_answer_holds_no_cancel_and_its_work_ends_without_o
 
 #[tokio::test(start_paused = true)]
 async fn a_cancel_that_could_not_be_said_is_said_when_the_peer_is_back() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let (a, _b, _c, last) = chain(&wires).await;
     let run = a.submit(&["b.work"]).await;
     last.until(What::Asked, "1.0").await;
@@ -92,7 +92,7 @@ async fn a_cancel_that_could_not_be_said_is_said_when_the_peer_is_back() {
 #[tokio::test(start_paused = true)]
 async fn a_cancel_that_a_caller_did_not_live_to_say_is_said_by_the_next_before_the_run_ends() {
     for effect in [EffectClass::Read, EffectClass::Once] {
-        let wires = Wires::new(Weather::default(), 1);
+        let wires = MemoryNetwork::new(Faults::default(), 1);
         let work = tool("work", effect).hangs();
         let b = House::new("b", &[]).tool("work", &[], &work).start(&wires).await;
         let house = House::new("a", &["b"]).model(&ScriptedModel::new().at("1.0", calls("b.work")));
@@ -116,7 +116,7 @@ async fn a_cancel_that_a_caller_did_not_live_to_say_is_said_by_the_next_before_t
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_died_while_a_peer_worked_has_the_answer_when_it_is_back() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let gate = Arc::new(Notify::new());
     let model = ScriptedModel::new().otherwise(Line::new().waits(&gate).says("soup"));
     let b = House::new("b", &[]).task("work", &[]).model(&model).start(&wires).await;
@@ -136,7 +136,7 @@ async fn a_caller_that_died_while_a_peer_worked_has_the_answer_when_it_is_back()
 
 #[tokio::test(start_paused = true)]
 async fn what_a_peer_that_stays_away_was_doing_for_a_dead_caller_is_unknown() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let pay = tool("pay", EffectClass::Once).hangs();
     let b = House::new("b", &[]).tool("pay", &[], &pay).start(&wires).await;
     let house = House::new("a", &["b"]).model(&ScriptedModel::new().at("1.0", calls("b.pay")).says("1.1", "done"));
@@ -156,7 +156,7 @@ async fn what_a_peer_that_stays_away_was_doing_for_a_dead_caller_is_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn work_for_an_ensemble_that_died_ends_even_after_a_restart_of_its_own() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let last = ScriptedModel::new().otherwise(Line::new().hangs());
     let house = House::new("c", &[]).task("work", &[]).model(&last);
     let c = house.start(&wires).await;
@@ -175,7 +175,7 @@ async fn work_for_an_ensemble_that_died_ends_even_after_a_restart_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_shows_how_far_it_is_while_somebody_else_does_it() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let (a, _b, _c, last) = chain(&wires).await;
     let run = a.submit(&["b.work"]).await;
     let engine = a.serve.engine().clone();
@@ -209,7 +209,7 @@ async fn a_call_shows_how_far_it_is_while_somebody_else_does_it() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_about_to_stop_says_so_and_is_passed_over() {
-    let wires = Wires::new(Weather::default(), 1);
+    let wires = MemoryNetwork::new(Faults::default(), 1);
     let first = tool("look", EffectClass::Read);
     let second = tool("look", EffectClass::Read);
     let first = first.answers("first");

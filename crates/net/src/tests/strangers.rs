@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use super::world::{Hand, House, Running, invocation, tool};
 use crate::limits::{CAPABILITIES_BYTES_MAX, FRAMES_AT_ONCE, FRAMES_PER_SECOND, HELLO_WEIGHT, RESULT_MAX, WORDS_MAX};
-use crate::memory::{Weather, Wires};
+use crate::memory::{Faults, MemoryNetwork};
 
-fn wires() -> Wires {
-    Wires::new(Weather::default(), 1)
+fn wires() -> MemoryNetwork {
+    MemoryNetwork::new(Faults::default(), 1)
 }
 
 fn done(text: &str) -> Answer {

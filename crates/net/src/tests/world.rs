@@ -22,7 +22,7 @@ use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::memory::Wires;
+use crate::memory::MemoryNetwork;
 use crate::network::{Dialling, Network, Options};
 use crate::serve::{Serve, pool};
 use crate::share::{PeerRunFactory, Share, What};
@@ -113,7 +113,7 @@ impl House {
     }
 
     /// Starts it. Its knowledge of the network is empty, its stored state is kept.
-    pub(super) async fn start(&self, wires: &Wires) -> Running {
+    pub(super) async fn start(&self, wires: &MemoryNetwork) -> Running {
         let address = |peer: &String| (peer.clone(), Address { url: peer.clone(), key: None });
         let options = Options {
             name: self.name.clone(),
@@ -198,12 +198,12 @@ pub(super) struct Hand(Connection);
 
 impl Hand {
     /// Opens a link as the ensemble `hand`.
-    pub(super) async fn new(wires: &Wires, to: &str) -> Hand {
+    pub(super) async fn new(wires: &MemoryNetwork, to: &str) -> Hand {
         Hand::saying(wires, to, json!({ "type": "peer_hello", "ensemble": "hand" })).await
     }
 
     /// Opens a link with this introduction.
-    pub(super) async fn saying(wires: &Wires, to: &str, hello: Value) -> Hand {
+    pub(super) async fn saying(wires: &MemoryNetwork, to: &str, hello: Value) -> Hand {
         let address = Address { url: to.to_owned(), key: None };
         let mut hand = Hand(wires.from("hand").dial(&address).await.unwrap());
         hand.say(hello).await;

@@ -111,7 +111,7 @@ impl Following {
             if self.is_here() || !self.publisher.is_watched() {
                 break;
             }
-            self.publisher.print(&CommitFrames::Frames(vec![frame].into()));
+            self.publisher.publish(&CommitFrames::Frames(vec![frame].into()));
         }
         Ok(())
     }

@@ -128,8 +128,8 @@ impl Engine {
         let ensemble_id = ensemble_id();
         let spec = Arc::new(spec);
         let version = self.seams().cluster.version();
-        let fact = EventKind::RunAccepted { ensemble_id, spec, models, belt, copied: 0, owner, version };
-        self.accept(new, vec![Event { at: self.seams().clock.now(), kind: fact }], claims).await?;
+        let kind = EventKind::RunAccepted { ensemble_id, spec, models, belt, copied: 0, owner, version };
+        self.accept(new, vec![Event { at: self.seams().clock.now(), kind }], claims).await?;
         Ok(id)
     }
 

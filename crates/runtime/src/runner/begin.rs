@@ -10,7 +10,7 @@ use consort_log::{Error, Seq};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::{Batch, Draining, Request, Runner, Window, told};
+use super::{Batch, Draining, Request, Runner, Window, until_draining};
 use crate::effects::Seams;
 use crate::permits::Permits;
 use crate::seat::Seat;
@@ -75,7 +75,7 @@ impl Runner {
             let request = tokio::select! {
                 () = self.seat.turn() => return self.adopt().await,
                 request = self.requests.recv() => request,
-                () = told(&mut self.draining) => return Ok(()),
+                () = until_draining(&mut self.draining) => return Ok(()),
             };
             let Some(request) = request else { return Ok(()) };
             let Request { command, key, ack } = *request;

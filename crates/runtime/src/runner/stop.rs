@@ -17,7 +17,7 @@ impl Runner {
                 }
                 !is_dropped
             });
-            self.window.ring.hush(conversation);
+            self.window.ring.take_partial_text(conversation);
         }
     }
 

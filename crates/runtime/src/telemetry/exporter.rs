@@ -79,7 +79,7 @@ impl Exporter {
             }
             tokio::select! {
                 () = sleep(after.unwrap_or(wait).min(BACKOFF_MAX)) => {}
-                () = told(closing) => {}
+                () = until_closing(closing) => {}
             }
             wait = (wait * 2).min(BACKOFF_MAX);
         }
@@ -119,7 +119,7 @@ async fn gather(queue: &mut mpsc::Receiver<RunSpan>, closing: &mut watch::Receiv
     tokio::select! {
         biased;
         _count = queue.recv_many(&mut batch, BATCH_MAX) => {}
-        () = told(closing) => {}
+        () = until_closing(closing) => {}
     }
     let until = Instant::now() + GATHER;
     while !batch.is_empty() && batch.len() < BATCH_MAX {
@@ -128,7 +128,7 @@ async fn gather(queue: &mut mpsc::Receiver<RunSpan>, closing: &mut watch::Receiv
             biased;
             more = queue.recv_many(&mut batch, room) => more,
             () = sleep_until(until) => 0,
-            () = told(closing) => 0,
+            () = until_closing(closing) => 0,
         };
         if more == 0 {
             break;
@@ -138,7 +138,7 @@ async fn gather(queue: &mut mpsc::Receiver<RunSpan>, closing: &mut watch::Receiv
 }
 
 /// Returns when the exporter is closing.
-async fn told(closing: &mut watch::Receiver<bool>) {
+async fn until_closing(closing: &mut watch::Receiver<bool>) {
     let _gone = closing.wait_for(|closing| *closing).await;
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::HOST;
-use consort_chat::{Chats, MessageState as Standing, Numbered, Thread};
+use consort_chat::{Chats, MessageState, Numbered, Thread};
 use consort_core::chat::{IfBusy, Say};
 use consort_core::owner::Sight;
 use consort_log as log;
@@ -174,8 +174,8 @@ impl Edge {
             }
         };
         let frames = match said.place {
-            Standing::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
-            Standing::Waits { .. } => chats.turn_in_line(&self.caller.0, &thread.id, (seat, said.turn.clone())),
+            MessageState::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
+            MessageState::Waits { .. } => chats.turn_in_line(&self.caller.0, &thread.id, (seat, said.turn.clone())),
         };
         let throwaway = asked.is_auxiliary().then(|| self.throwaway(&thread.id));
         Ok(Work { throwaway, ..self.turn_of((thread.id, said.turn), frames, 0) })

@@ -20,8 +20,8 @@ pub struct Reach {
     #[serde(default, skip_serializing_if = "Destination::is_unstated")]
     pub to: Destination,
     /// The source of the tool's effect class.
-    #[serde(default, skip_serializing_if = "Voucher::is_operator")]
-    pub effect_by: Voucher,
+    #[serde(default, skip_serializing_if = "EffectClassSource::is_operator")]
+    pub effect_by: EffectClassSource,
     /// The annotations of an MCP server, as JSON text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub annotations: String,
@@ -49,8 +49,8 @@ impl Reach {
         let is_named = |to: &Destination| matches!(to, Destination::Named(_));
         let places: Vec<Destination> = tools.clone().filter_map(configured).collect();
         let to = places.iter().find(|to| is_named(to)).or(places.first()).cloned().unwrap_or_default();
-        let by_stranger = tools.clone().any(|tool| tool.reach.effect_by == Voucher::Stranger);
-        let effect_by = if by_stranger { Voucher::Stranger } else { Voucher::Operator };
+        let by_stranger = tools.clone().any(|tool| tool.reach.effect_by == EffectClassSource::Stranger);
+        let effect_by = if by_stranger { EffectClassSource::Stranger } else { EffectClassSource::Operator };
         Reach { to, effect_by, reads: tools.clone().any(ToolInfo::reads_others), ..Reach::default() }
     }
 
@@ -89,7 +89,7 @@ impl Destination {
 /// The source of a tool's effect class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Voucher {
+pub enum EffectClassSource {
     /// The configuration, or this program.
     #[default]
     Operator,
@@ -97,10 +97,10 @@ pub enum Voucher {
     Stranger,
 }
 
-impl Voucher {
+impl EffectClassSource {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
     fn is_operator(&self) -> bool {
-        *self == Voucher::Operator
+        *self == EffectClassSource::Operator
     }
 }
 

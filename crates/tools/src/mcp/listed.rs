@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use consort_core::catalog::{CancelClass, EffectClass, Permission, ToolInfo};
-use consort_core::reach::{Destination, Reach, Voucher};
+use consort_core::reach::{Destination, EffectClassSource, Reach};
 use consort_core::schema::Schema;
 use serde_json::{Value, json};
 
 use super::answer::cut;
-use super::line::Line;
+use super::link::ServerLink;
 use super::names::Names;
 use super::tool::McpTool;
 use super::{ServerOptions, Tool};
@@ -54,16 +54,16 @@ pub(super) fn tools(
     listed: Vec<Listed>,
     options: &ServerOptions,
     names: &Names,
-    line: &Arc<Line>,
+    link: &Arc<ServerLink>,
 ) -> Vec<Arc<dyn Tool>> {
     for name in options.tools.keys().filter(|name| !listed.iter().any(|tool| tool.name == **name)) {
         tracing::warn!(server = options.name, tool = name, "configured, but the MCP server has no such tool");
     }
-    listed.into_iter().filter_map(|tool| offered(tool, options, names, line)).collect()
+    listed.into_iter().filter_map(|tool| offered(tool, options, names, link)).collect()
 }
 
 /// Returns the tools that the configuration names, for a server that has not listed its tools yet.
-pub(super) fn expected(options: &ServerOptions, names: &Names, line: &Arc<Line>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn expected(options: &ServerOptions, names: &Names, link: &Arc<ServerLink>) -> Vec<Arc<dyn Tool>> {
     let unknown = |name: &String| Listed {
         name: name.clone(),
         description: String::new(),
@@ -71,21 +71,21 @@ pub(super) fn expected(options: &ServerOptions, names: &Names, line: &Arc<Line>)
         read_only: false,
         annotations: String::new(),
     };
-    options.tools.keys().map(unknown).filter_map(|tool| offered(tool, options, names, line)).collect()
+    options.tools.keys().map(unknown).filter_map(|tool| offered(tool, options, names, link)).collect()
 }
 
-fn offered(tool: Listed, options: &ServerOptions, names: &Names, line: &Arc<Line>) -> Option<Arc<dyn Tool>> {
+fn offered(tool: Listed, options: &ServerOptions, names: &Names, link: &Arc<ServerLink>) -> Option<Arc<dyn Tool>> {
     let Some(name) = names.give(&options.name, &tool.name) else {
         tracing::warn!(server = options.name, tool = tool.name, "left out: it has no name of its own here");
         return None;
     };
     let remote = tool.name.clone();
-    let line = line.clone();
+    let link = link.clone();
     let (info, defect) = info(tool, &name, options);
     if let Some(defect) = &defect {
         tracing::warn!(server = options.name, tool = remote, defect, "the tool cannot be used");
     }
-    Some(Arc::new(McpTool { info: Arc::new(info), line, remote, defect }))
+    Some(Arc::new(McpTool { info: Arc::new(info), link, remote, defect }))
 }
 
 /// Returns the description of the tool, and the reason why it cannot be used, if so.
@@ -93,7 +93,8 @@ fn info(tool: Listed, name: &str, options: &ServerOptions) -> (ToolInfo, Option<
     let traits = options.tools.get(&tool.name).cloned().unwrap_or_default();
     // The file vouches for a tool by saying anything about what its calls are.
     let is_vouched = traits.effect.is_some() || traits.permission.is_some();
-    let effect_by = if is_vouched || !tool.read_only { Voucher::Operator } else { Voucher::Stranger };
+    let effect_by =
+        if is_vouched || !tool.read_only { EffectClassSource::Operator } else { EffectClassSource::Stranger };
     let to = Destination::Named(options.name.clone());
     let reach = Reach { to, effect_by, annotations: tool.annotations, ..Reach::default() };
     let by_server = if tool.read_only { EffectClass::Read } else { EffectClass::Once };
@@ -148,10 +149,17 @@ mod tests {
         let effect = Traits { effect: Some(EffectClass::Read), ..Traits::default() };
         let permission = Traits { permission: Some(Permission::Network), ..Traits::default() };
         let lock = Traits { lock: Some("l".to_owned()), ..Traits::default() };
-        assert_eq!(by(Traits::default(), true), Voucher::Stranger);
-        assert_eq!(by(lock, true), Voucher::Stranger, "a lock says nothing of what it does");
-        assert_eq!((by(effect, true), by(permission, true)), (Voucher::Operator, Voucher::Operator));
-        assert_eq!(by(Traits::default(), false), Voucher::Operator, "without a hint there is nothing to believe");
+        assert_eq!(by(Traits::default(), true), EffectClassSource::Stranger);
+        assert_eq!(by(lock, true), EffectClassSource::Stranger, "a lock says nothing of what it does");
+        assert_eq!(
+            (by(effect, true), by(permission, true)),
+            (EffectClassSource::Operator, EffectClassSource::Operator)
+        );
+        assert_eq!(
+            by(Traits::default(), false),
+            EffectClassSource::Operator,
+            "without a hint there is nothing to believe"
+        );
     }
 
     #[test]

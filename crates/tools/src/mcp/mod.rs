@@ -1,9 +1,9 @@
 //! Tools of MCP servers. Each server has one owner, which connects, lists the
 //! tools, notices when the connection is lost and connects again; tools reach
-//! it through a `line` and never wait for more than one attempt to connect.
+//! it through a `link` and never wait for more than one attempt to connect.
 
 mod answer;
-mod line;
+mod link;
 mod listed;
 mod names;
 mod owner;
@@ -21,7 +21,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use self::line::Line;
+use self::link::ServerLink;
 use self::names::Names;
 use self::owner::Owner;
 use super::{DynamicToolProvider, HttpToolError, Tool, http_client};
@@ -112,7 +112,7 @@ pub struct Servers {
 
 /// One server, with the tools it has listed so far.
 pub struct Server {
-    line: Arc<Line>,
+    link: Arc<ServerLink>,
     tools: Mutex<Vec<Arc<dyn Tool>>>,
 }
 
@@ -145,9 +145,9 @@ impl Servers {
     }
 
     fn add(&mut self, options: Arc<ServerOptions>, client: Client, headers: HeaderMap, names: Arc<Names>) {
-        let line = Arc::new(Line::new(&options.name));
-        let expected = listed::expected(&options, &names, &line);
-        let server = Arc::new(Server { line, tools: Mutex::new(expected) });
+        let link = Arc::new(ServerLink::new(&options.name));
+        let expected = listed::expected(&options, &names, &link);
+        let server = Arc::new(Server { link, tools: Mutex::new(expected) });
         let owner = Owner { options, client, headers, names, server: server.clone() };
         let (stop, stopped) = oneshot::channel();
         self.owners.push((stop, tokio::spawn(owner.run(stopped))));
@@ -162,7 +162,7 @@ impl Servers {
     /// Returns when every server is connected or has failed to, at the latest
     /// after `within`. The others continue to connect in the background.
     pub async fn settled(&self, within: Duration) {
-        let all = futures::future::join_all(self.servers.iter().map(|server| server.line.settled()));
+        let all = futures::future::join_all(self.servers.iter().map(|server| server.link.settled()));
         let _late = tokio::time::timeout(within, all).await;
     }
 
@@ -208,7 +208,7 @@ impl Server {
 
 impl DynamicToolProvider for Server {
     fn name(&self) -> &str {
-        self.line.server()
+        self.link.server()
     }
 
     fn resolve(&self) -> Vec<Arc<dyn Tool>> {
@@ -216,7 +216,7 @@ impl DynamicToolProvider for Server {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.line.trouble()
+        self.link.trouble()
     }
 }
 

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::answer::{Failure, cut, failure, http_words};
-use super::line::{Line, Phase};
+use super::link::{Phase, ServerLink};
 use super::listed::{self, Listed};
 use super::names::Names;
 use super::program::Program;
@@ -170,14 +170,14 @@ impl Owner {
     async fn pause(&self, failures: u32, reason: String) {
         let wait = wait(failures);
         if !wait.is_zero() {
-            self.line().set(Phase::Down(reason));
+            self.link().set(Phase::Down(reason));
             sleep(wait).await;
         }
-        self.line().set(Phase::Connecting);
+        self.link().set(Phase::Connecting);
     }
 
-    fn line(&self) -> &Arc<Line> {
-        &self.server.line
+    fn link(&self) -> &Arc<ServerLink> {
+        &self.server.link
     }
 
     async fn connect(&self, greeting: Greeting) -> Result<Connection, Unmet> {
@@ -186,7 +186,7 @@ impl Owner {
         let connection = timeout(limit, self.open(greeting)).await.map_err(late)??;
         let version = connection.version().map(|version| version.to_string()).unwrap_or_default();
         tracing::info!(server = self.options.name, version, "connected");
-        self.line().set(Phase::Up(connection.peer.clone()));
+        self.link().set(Phase::Up(connection.peer.clone()));
         Ok(connection)
     }
 
@@ -237,7 +237,7 @@ impl Owner {
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let listener = Listener(self.line().clone());
+        let listener = Listener(self.link().clone());
         let greeted = listener.serve_with_lifecycle(transport, greeting.lifecycle()).await;
         greeted.map_err(|error| {
             let sent =
@@ -268,7 +268,7 @@ impl Owner {
             tracing::warn!(server = self.options.name, "has more tools than the {TOOLS_MAX} that are listed");
             found.truncate(TOOLS_MAX);
         }
-        self.server.put(busy::in_place(|| listed::tools(found, &self.options, &self.names, self.line())));
+        self.server.put(busy::in_place(|| listed::tools(found, &self.options, &self.names, self.link())));
         Ok(())
     }
 
@@ -320,7 +320,7 @@ impl Owner {
         loop {
             tokio::select! {
                 () = &mut *open => return "the connection was lost".to_owned(),
-                () = self.line().asked_to_look() => {}
+                () = self.link().asked_to_look() => {}
                 () = self.hear(peer, &mut news) => {}
             }
             let limit = self.options.timeout;
@@ -414,7 +414,7 @@ impl Connection {
 }
 
 /// The handler of the server's notifications.
-struct Listener(Arc<Line>);
+struct Listener(Arc<ServerLink>);
 
 impl ClientHandler for Listener {
     fn get_info(&self) -> ClientConfig {

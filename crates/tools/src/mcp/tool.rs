@@ -10,7 +10,7 @@ use rmcp::model::{CallToolRequestParams, RequestMetaObject};
 use serde_json::Value;
 
 use super::answer::{Failure, answer, failure};
-use super::line::Line;
+use super::link::ServerLink;
 use crate::toolbox::in_doubt;
 use crate::{Answer, Invocation, Tool};
 
@@ -20,7 +20,7 @@ const KEY: &str = "idempotencyKey";
 /// A tool of an MCP server.
 pub(super) struct McpTool {
     pub(super) info: Arc<ToolInfo>,
-    pub(super) line: Arc<Line>,
+    pub(super) link: Arc<ServerLink>,
     /// The server's name of the tool.
     pub(super) remote: String,
     /// The reason why it can never be called, if so.
@@ -32,7 +32,7 @@ impl McpTool {
         if let Some(defect) = &self.defect {
             return Answer::Failed(defect.clone());
         }
-        let peer = match self.line.peer().await {
+        let peer = match self.link.peer().await {
             Ok(peer) => peer,
             Err(reason) => return Answer::Failed(reason),
         };
@@ -44,7 +44,7 @@ impl McpTool {
         // The server may have been waited for, and the run may be another node's by now.
         right::begin().await;
         // Dropped, or without a result: the server may be stuck or gone.
-        let doubt = Doubt(Some(&self.line));
+        let doubt = Doubt(Some(&self.link));
         let called = peer.call_tool_once(params).await.map_err(failure);
         match called.and_then(|response| answer(response, &account)) {
             Ok(answer) => {
@@ -72,7 +72,7 @@ impl McpTool {
 }
 
 /// Asks the owner to check the server if it is dropped before the call is settled.
-struct Doubt<'a>(Option<&'a Line>);
+struct Doubt<'a>(Option<&'a ServerLink>);
 
 impl Doubt<'_> {
     fn settle(mut self) {
@@ -82,8 +82,8 @@ impl Doubt<'_> {
 
 impl Drop for Doubt<'_> {
     fn drop(&mut self) {
-        if let Some(line) = self.0 {
-            line.look_after();
+        if let Some(link) = self.0 {
+            link.look_after();
         }
     }
 }
@@ -98,6 +98,6 @@ impl Tool for McpTool {
     }
 
     fn trouble(&self) -> Option<String> {
-        self.defect.clone().or_else(|| self.line.trouble())
+        self.defect.clone().or_else(|| self.link.trouble())
     }
 }

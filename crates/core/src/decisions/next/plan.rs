@@ -137,15 +137,15 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn record(&mut self, fact: EventKind) {
-        self.steps.push(Step { event: Event { at: self.at, kind: fact }, then: None });
+    pub(crate) fn record(&mut self, kind: EventKind) {
+        self.steps.push(Step { event: Event { at: self.at, kind }, then: None });
     }
 
-    pub(crate) fn act(&mut self, fact: EventKind, effect: Effect) {
+    pub(crate) fn act(&mut self, kind: EventKind, effect: Effect) {
         if let Effect::Ask(question) = &effect {
             *self.asked.entry(question.model.clone()).or_default() += 1;
         }
-        self.steps.push(Step { event: Event { at: self.at, kind: fact }, then: Some(effect) });
+        self.steps.push(Step { event: Event { at: self.at, kind }, then: Some(effect) });
     }
 
     /// Returns the number of times this pass asks the model.

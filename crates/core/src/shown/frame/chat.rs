@@ -9,7 +9,7 @@ use serde_json::Value;
 use strum::IntoStaticStr;
 
 use crate::chat::{Answer, Mode};
-use crate::decisions::answer::Sequel;
+use crate::decisions::answer::FollowUp;
 use crate::shown::frame::field::Iso;
 use crate::shown::frame::run::Frame;
 use consort_spec::event::{AdoptReason, AfterFailure};
@@ -87,7 +87,7 @@ pub enum ChatFrame {
         /// The model call.
         call_id: String,
         /// The step that follows.
-        then: Sequel,
+        then: FollowUp,
         /// Whether it ended within a call, which is not made.
         in_call: bool,
     },
@@ -99,7 +99,7 @@ pub enum ChatFrame {
         /// The model call.
         call_id: String,
         /// The step that follows.
-        then: Sequel,
+        then: FollowUp,
     },
     /// A row of the chat.
     Message(Box<MessageRow>),

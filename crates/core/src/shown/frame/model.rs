@@ -1,6 +1,6 @@
 //! The frames of model calls: questions, replies, failures and usage.
 
-use crate::decisions::answer::Sequel;
+use crate::decisions::answer::FollowUp;
 use crate::shown::frame::field::{Quoted, QuotedRole, ResponseType, ToolRequest};
 use crate::shown::frame::run::Frame;
 use crate::shown::view::cost_text;
@@ -61,14 +61,14 @@ impl Run {
         }
     }
 
-    pub(super) fn truncated_frame(&self, conversation: &Id, then: Sequel, in_call: bool) -> Frame {
+    pub(super) fn truncated_frame(&self, conversation: &Id, then: FollowUp, in_call: bool) -> Frame {
         let continued =
             self.conversations().get(conversation).map(|conversation| conversation.unfinished().continued());
         Frame::AnswerTruncated {
             call: self.answered_call_place(conversation),
             then,
             in_call: in_call.then_some(true),
-            continuation: continued.filter(|_| then == Sequel::Continue && !in_call),
+            continuation: continued.filter(|_| then == FollowUp::Continue && !in_call),
         }
     }
 
@@ -104,7 +104,7 @@ impl Run {
         Frame::ReflectionStarted { task: self.task_place(conversation) }
     }
 
-    pub(super) fn empty_frame(&self, conversation: &Id, then: Sequel) -> Frame {
+    pub(super) fn empty_frame(&self, conversation: &Id, then: FollowUp) -> Frame {
         Frame::AnswerEmpty { call: self.answered_call_place(conversation), then }
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use strum::IntoStaticStr;
 
-use crate::decisions::answer::Sequel;
+use crate::decisions::answer::FollowUp;
 use crate::decisions::chore::Chore;
 use crate::shown::frame::field::{
     CallError, CallOutcome, ConversationPlace, DecisionWord, DeclaredGroup, DeclaredTask, Delegation, Exceeded,
@@ -159,7 +159,7 @@ pub enum Frame {
         #[serde(flatten)]
         call: ModelCall,
         /// The step that follows.
-        then: Sequel,
+        then: FollowUp,
         /// True when it ended within a call, which is not made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         in_call: Option<bool>,
@@ -173,7 +173,7 @@ pub enum Frame {
         #[serde(flatten)]
         call: ModelCall,
         /// The step that follows.
-        then: Sequel,
+        then: FollowUp,
     },
     /// The usage of a task so far.
     MetricsSnapshot {

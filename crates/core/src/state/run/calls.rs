@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Run, Timer};
 use crate::chat;
-use crate::decisions::answer::{Completeness, Sequel};
+use crate::decisions::answer::{Completeness, FollowUp};
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::{build, output, prompt};
 use crate::state::budget::Claim;
@@ -135,11 +135,11 @@ impl Run {
         });
     }
 
-    pub(super) fn truncate(&mut self, id: &Id, then: Sequel, in_call: bool) {
+    pub(super) fn truncate(&mut self, id: &Id, then: FollowUp, in_call: bool) {
         self.change(id, |conversation| conversation.truncated(then, in_call));
     }
 
-    pub(super) fn said_nothing(&mut self, id: &Id, then: Sequel) {
+    pub(super) fn said_nothing(&mut self, id: &Id, then: FollowUp) {
         self.change(id, |conversation| conversation.said_nothing(then));
     }
 

@@ -5,7 +5,7 @@ use rmcp::{Peer, RoleClient};
 use tokio::sync::{Notify, watch};
 
 /// The link to one server.
-pub(super) struct Line {
+pub(super) struct ServerLink {
     server: String,
     phase: watch::Sender<Phase>,
     look: Notify,
@@ -22,9 +22,9 @@ pub(super) enum Phase {
     Down(String),
 }
 
-impl Line {
-    pub(super) fn new(server: &str) -> Line {
-        Line { server: server.to_owned(), phase: watch::Sender::new(Phase::Connecting), look: Notify::new() }
+impl ServerLink {
+    pub(super) fn new(server: &str) -> ServerLink {
+        ServerLink { server: server.to_owned(), phase: watch::Sender::new(Phase::Connecting), look: Notify::new() }
     }
 
     pub(super) fn server(&self) -> &str {

@@ -1,11 +1,11 @@
-//! Tidings of a thread: something has happened in it, at this node or, where several share the log, at another.
+//! The changes of a thread: something has happened in it, at this node or, where several share the log, at another.
 
 use tokio::sync::watch;
 
 use super::Chats;
 
 /// Changes whenever something may have happened in a thread.
-pub(super) struct Tidings {
+pub(super) struct ThreadChanges {
     /// Turns and refusals of this process.
     here: watch::Receiver<u64>,
     /// The changes that are stored of the thread; a turn that begins at another node makes them too.
@@ -13,14 +13,14 @@ pub(super) struct Tidings {
 }
 
 impl Chats {
-    /// Returns the tidings of a thread.
-    pub(super) fn tidings(&self, thread: &str) -> Tidings {
+    /// Returns the changes of a thread.
+    pub(super) fn changes(&self, thread: &str) -> ThreadChanges {
         let stored = (!self.0.engine.is_alone()).then(|| self.log().news(thread));
-        Tidings { here: self.0.live.conversation(thread).news(), stored }
+        ThreadChanges { here: self.0.live.live_thread(thread).news(), stored }
     }
 }
 
-impl Tidings {
+impl ThreadChanges {
     /// Forgets what has happened until now.
     pub(super) fn mark_unchanged(&mut self) {
         self.here.mark_unchanged();

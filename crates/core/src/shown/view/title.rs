@@ -18,7 +18,7 @@ const TASKS_MAX: usize = 16;
 /// The fields that distinguish a run from others in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Face {
+pub struct RunTitle {
     /// The title: the values of its inputs, or else its first task. Rows of earlier versions have none.
     #[serde(skip_serializing_if = "String::is_empty")]
     title: String,
@@ -27,9 +27,9 @@ pub struct Face {
     output_preview: Option<String>,
 }
 
-impl Face {
+impl RunTitle {
     /// Makes the face of a run with this output.
-    pub(super) fn of(spec: &Spec, output: Option<&str>) -> Face {
+    pub(super) fn of(spec: &Spec, output: Option<&str>) -> RunTitle {
         // Values that no task was told are defaults of a configuration the run does not use.
         let is_told = |value: &str| spec.tasks.iter().take(TASKS_MAX).any(|task| task.description.contains(value));
         let texts = spec.inputs.values().filter_map(serde_json::Value::as_str).map(str::trim);
@@ -40,7 +40,7 @@ impl Face {
         } else {
             inputs.join(" · ")
         };
-        Face { title: line(&title, TITLE_MAX), output_preview: output.map(|text| line(text, PREVIEW_MAX)) }
+        RunTitle { title: line(&title, TITLE_MAX), output_preview: output.map(|text| line(text, PREVIEW_MAX)) }
     }
 }
 
