@@ -3,7 +3,7 @@
 
 use consort_core::chat::{self, Earlier, Role, Row, Stored};
 use consort_core::mistake::{Code, Mistake};
-use consort_runtime::past::Turns;
+use consort_runtime::thread_history::Turns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,7 +66,7 @@ impl Chats {
     /// allowed there is asked for again; what was read there counts here, too.
     pub async fn branch(&self, owner: &str, id: &str, before: &str) -> Result<Thread, Error> {
         let other = self.thread(owner, id).await?;
-        let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
+        let Turns { ended, running } = self.0.history.turns(self.log(), id).await?;
         let turns: Vec<&Stored> = ended.turns.iter().map(|turn| &**turn).chain(running.as_ref()).collect();
         let at = turns.iter().position(|turn| turn.turn == before).ok_or_else(|| no_turn(before))?;
         let kept = || turns.iter().take(at).copied();

@@ -4,7 +4,7 @@
 use consort_core::chat::Stored;
 use consort_log as log;
 use consort_runtime::engine;
-use consort_runtime::past::turns_of;
+use consort_runtime::thread_history::turns_of;
 
 use super::thread::{Found, ThreadView};
 use super::{Chats, Error, Thread};
@@ -42,7 +42,7 @@ impl Chats {
             Err(error) => return Ok(thread.view(None, None).damaged(&reason(error)?)),
         };
         let last_seq = last.as_ref().and_then(|turn| turn.next.checked_sub(1));
-        let running = last.filter(|turn| !consort_runtime::past::is_over(turn)).map(|turn| turn.turn);
+        let running = last.filter(|turn| !consort_runtime::thread_history::is_over(turn)).map(|turn| turn.turn);
         match running.as_deref().and_then(|turn| self.0.engine.damage(turn)) {
             // A damaged turn is never resumed, so it does not run.
             Some(reason) => Ok(thread.view(None, last_seq).damaged(&reason)),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use consort_log as log;
 use consort_runtime::engine;
-use consort_runtime::past::Turns;
 use consort_runtime::ring::Frame;
+use consort_runtime::thread_history::Turns;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::changes::ThreadChanges;
@@ -167,7 +167,7 @@ impl Chats {
     /// Returns at most `max` stored frames of a thread from a number on, and the gaps before and between them.
     pub async fn page(&self, owner: &str, id: &str, from: u64, max: usize) -> Result<FramePage, Error> {
         self.check_owner(owner, id).await?;
-        let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
+        let Turns { ended, running } = self.0.history.turns(self.log(), id).await?;
         let turns = ended.turns.iter().map(|turn| &**turn).chain(&running);
         let mut page = FramePage::default();
         for turn in turns.filter(|turn| turn.next > from) {
@@ -264,7 +264,7 @@ impl Follower {
     /// Finds the turn that the next number belongs to, waiting for it if needed.
     async fn find(&mut self) -> Result<Found, Error> {
         self.news.mark_unchanged();
-        let Turns { ended, running } = self.chats.0.past.turns(self.chats.log(), &self.thread).await?;
+        let Turns { ended, running } = self.chats.0.history.turns(self.chats.log(), &self.thread).await?;
         let first = ended.turns.partition_point(|turn| turn.next <= self.next);
         // A running turn that cannot be read has no more frames to show.
         let running = running.filter(|turn| self.lost.as_ref() != Some(&turn.turn));

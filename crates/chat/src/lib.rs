@@ -37,7 +37,7 @@ use consort_core::own_tool::OwnTool;
 use consort_core::spec::Kind;
 use consort_log::{self as log, Query};
 use consort_runtime::engine::{self, Engine};
-use consort_runtime::past::{Past, Turns, is_over, stored, turns_of};
+use consort_runtime::thread_history::{ThreadHistories, Turns, is_over, stored, turns_of};
 use consort_tools::Workspace;
 use consort_tools::collections::Collections;
 use tokio::task::JoinSet;
@@ -107,7 +107,7 @@ struct Inner {
     engine: Engine,
     settings: Settings,
     live: Live,
-    past: Past,
+    history: ThreadHistories,
     tasks: Weak<Tasks>,
 }
 
@@ -179,7 +179,7 @@ impl Chats {
         let live = Live::default();
         let owner = Arc::new(Tasks::default());
         let tasks = Arc::downgrade(&owner);
-        let inner = Arc::new(Inner { engine, settings, live, past: Past::default(), tasks });
+        let inner = Arc::new(Inner { engine, settings, live, history: ThreadHistories::default(), tasks });
         let attended = Arc::downgrade(&inner);
         inner.engine.attended_by(move |thread| attended.upgrade().is_some_and(|inner| inner.live.is_attended(thread)));
         Chats(inner, Some(owner))
@@ -276,7 +276,7 @@ impl Chats {
         let streams = self.turn_ids(id).await?.into_iter().chain(minings).chain([id.into()]).collect();
         self.0.engine.forget(streams).await?;
         self.0.live.forget(id);
-        self.0.past.forget(id);
+        self.0.history.forget(id);
         Ok(())
     }
 
@@ -295,7 +295,7 @@ impl Chats {
     /// Returns all messages, turn by turn.
     pub async fn rows(&self, owner: &str, id: &str) -> Result<Vec<(String, Vec<Row>)>, Error> {
         self.check_owner(owner, id).await?;
-        let Turns { ended, running } = self.0.past.turns(self.log(), id).await?;
+        let Turns { ended, running } = self.0.history.turns(self.log(), id).await?;
         let mut all: Vec<(String, Vec<Row>)> =
             ended.turns.iter().map(|turn| (turn.turn.clone(), turn.rows.clone())).collect();
         if let Some(running) = running {
@@ -313,7 +313,7 @@ impl Chats {
 
     /// Returns the last turn, whether it runs or not.
     pub async fn last(&self, id: &str) -> Result<Option<Stored>, Error> {
-        Ok(self.0.past.newest(self.log(), id).await?)
+        Ok(self.0.history.newest(self.log(), id).await?)
     }
 
     /// Returns the running turns, with their threads.

@@ -8,7 +8,7 @@ use consort_core::chat::Say;
 use consort_core::spec::Kind;
 use consort_log as log;
 use consort_runtime::engine::{self, fresh_id};
-use consort_runtime::past::Turns;
+use consort_runtime::thread_history::Turns;
 use futures::stream::{self, BoxStream, StreamExt};
 use serde_json::json;
 
@@ -217,7 +217,7 @@ impl Chats {
             // Read first: a turn begins before it leaves the queue.
             let stored = Thread::load(self.log(), thread, owner).await?;
             let waits = stored.is_some_and(|stored| stored.queue.iter().any(|waiting| waiting.turn == turn));
-            let Turns { ended, running } = self.0.past.turns(self.log(), thread).await?;
+            let Turns { ended, running } = self.0.history.turns(self.log(), thread).await?;
             let begun = ended.turns.iter().map(|turn| &**turn).chain(&running).find(|begun| begun.turn == turn);
             if begun.is_some() || !waits || !news.changed().await {
                 return Ok(begun.map(|begun| begun.base));

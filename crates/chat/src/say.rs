@@ -8,7 +8,7 @@ use consort_core::compile::Compiled;
 use consort_core::spec::Kind;
 use consort_log as log;
 use consort_runtime::engine::{self, NewRun, fresh_id};
-use consort_runtime::past::{Turns, claim};
+use consort_runtime::thread_history::{Turns, claim};
 
 use super::branch::Beginning;
 use super::context::Context;
@@ -82,7 +82,7 @@ impl Chats {
         say: Say,
         context: Context,
     ) -> Result<u64, Error> {
-        let turns = self.0.past.turns(self.log(), &thread.id).await?;
+        let turns = self.0.history.turns(self.log(), &thread.id).await?;
         let order = self.order(thread, &say, context, turns);
         let base = order.turn.base;
         let remembers = order.turn.remembers;

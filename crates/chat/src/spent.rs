@@ -5,7 +5,7 @@ use consort_core::id::Millis;
 use consort_core::spec::Kind;
 use consort_core::status::Status;
 use consort_log::Query;
-use consort_runtime::past::stored;
+use consort_runtime::thread_history::stored;
 
 use super::damaged::unless_damaged;
 use super::{Chats, Error};

@@ -35,10 +35,10 @@ use crate::files;
 use crate::limits::Limits;
 use crate::links::Links;
 use crate::meters::{Meter, Meters};
-use crate::past;
 use crate::permits::Held;
 use crate::ring::Ring;
 use crate::tenure::Tenure;
+use crate::thread_history;
 
 /// The default time that a tool that must not be dropped may take after a stop.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
@@ -296,7 +296,7 @@ async fn outcome(answer: Answer, account: &Account, stage: &Stage) -> (&'static 
 /// Reads a further part of a result of an earlier turn of the thread.
 async fn read_earlier(call: Id, args: &Value, stage: &Stage) -> Report {
     let began = Instant::now();
-    let read = past::read_result(&*stage.seams.log, &stage.run, args).await;
+    let read = thread_history::read_result(&*stage.seams.log, &stage.run, args).await;
     let outcome = read.unwrap_or_else(|error| Outcome::failed(error.to_string()));
     let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     Report::Returned { call, outcome, cause: None, duration_ms, spent: None, changes: Vec::new() }

@@ -2,7 +2,6 @@
 //! Cheap to clone; when the last one is dropped, every runner stops where it is, and
 //! the log holds that state.
 
-mod abroad;
 mod attach;
 mod claim;
 mod direct;
@@ -17,6 +16,7 @@ mod instruct;
 mod line;
 mod messages;
 mod new_run;
+mod other_nodes;
 mod quota;
 mod read;
 mod retain;
@@ -49,8 +49,8 @@ use crate::admission::{Admission, Load, Pools};
 use crate::effects::Seams;
 use crate::feed::FeedSender;
 use crate::meters::Meters;
-use crate::room::Room;
 use crate::runner::{Request, Window};
+use crate::storage_health::StorageHealth;
 use crate::suspects::Suspects;
 use crate::telemetry::Telemetry;
 use crate::traces::Traces;
@@ -86,8 +86,8 @@ struct Inner {
     /// Active and waiting runs, by kind.
     admissions: [(Kind, Admission); Kind::ALL.len()],
     meters: Meters,
-    /// Whether the log has room.
-    room: Room,
+    /// Whether the log could store the last append.
+    storage: StorageHealth,
     /// The folder for traces of ended runs, if any.
     traces: OnceLock<Traces>,
     /// The telemetry exporter, if any.
@@ -159,7 +159,7 @@ impl Engine {
                 passes: Passes::default(),
                 admissions,
                 meters: Meters::default(),
-                room: Room::default(),
+                storage: StorageHealth::default(),
                 traces: OnceLock::new(),
                 telemetry: OnceLock::new(),
                 outbox: OnceLock::new(),

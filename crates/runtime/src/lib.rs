@@ -7,11 +7,11 @@
 //!   to begin them
 //! - [`limits`]: limits on concurrent calls; [`admission`]: limits on active runs, and
 //!   their queue; [`suspects`]: runs that were worked on when a process died
-//! - [`ring`] and `watcher`: frames rendered once, followed by many; `speech`: tokens
+//! - [`ring`] and `watcher`: frames rendered once, followed by many; `live_text`: tokens
 //!   of models meanwhile; [`feed`]: the frames of all runs together; [`replay`]: stored frames,
 //!   read on from time to time
 //! - [`links`]: words and hints between nodes; `presence`: who attends a thread on any of them
-//! - [`past`]: the earlier turns of a thread, which its next turns continue
+//! - [`thread_history`]: the earlier turns of a thread, which its next turns continue
 //! - [`meters`]: metrics; [`telemetry`]: spans for a collector
 //! - [`traces`]: ended runs as files, for reading afterwards
 //! - [`workflows`]: task graphs that are saved, version by version
@@ -28,23 +28,23 @@ mod files;
 pub mod hooks;
 pub mod limits;
 pub mod links;
+mod live_text;
 pub mod meters;
-pub mod past;
 mod permits;
 mod portion;
 mod presence;
 mod register;
 pub mod replay;
 pub mod ring;
-mod room;
 mod runner;
 pub mod schedules;
-mod seat;
-mod speech;
 pub mod start;
+mod storage_health;
 pub mod suspects;
 pub mod telemetry;
 mod tenure;
+pub mod thread_history;
+mod ticket;
 pub mod traces;
 mod watcher;
 pub mod webhooks;

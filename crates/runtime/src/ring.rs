@@ -17,7 +17,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
 use crate::feed::Publisher;
-use crate::speech::{Speech, SpeechPosition, TextKind};
+use crate::live_text::{LiveText, LiveTextPosition, TextKind};
 
 /// Entries in a run's ring. An entry holds all frames of one commit, so even the start
 /// of a very wide run takes one; a watcher this far behind reads the log.
@@ -121,7 +121,7 @@ struct State {
     last: Seq,
     /// The tokens of models. Kept for chats only: late watchers get them, and a stopped
     /// turn keeps them.
-    speech: Speech,
+    live_text: LiveText,
     /// The answers that models of a run are giving: late watchers get them as far as they are known.
     answers: BTreeMap<Id, Answer>,
 }
@@ -139,7 +139,7 @@ pub struct Listener {
     slots: broadcast::Receiver<CommitFrames>,
     said: watch::Receiver<()>,
     state: Arc<Mutex<State>>,
-    place: SpeechPosition,
+    place: LiveTextPosition,
 }
 
 /// An event for a listener.
@@ -172,7 +172,7 @@ impl Listener {
     /// Returns tokens that come before the event `next`, for a watcher that wants events
     /// from `from` on.
     pub(crate) fn words(&mut self, from: Seq, next: Seq) -> Option<Frame> {
-        lock(&self.state).speech.read(&mut self.place, from, next)
+        lock(&self.state).live_text.read(&mut self.place, from, next)
     }
 }
 
@@ -208,7 +208,7 @@ impl Ring {
     /// Subscribes to new frames from now on, and to the tokens of active model calls.
     pub fn subscribe(&self) -> Listener {
         let slots = self.slots.get_or_init(|| broadcast::Sender::new(RING_MAX)).subscribe();
-        Listener { slots, said: self.said.subscribe(), state: self.state.clone(), place: SpeechPosition::default() }
+        Listener { slots, said: self.said.subscribe(), state: self.state.clone(), place: LiveTextPosition::default() }
     }
 
     /// Returns whether a frame would have watchers.
@@ -263,13 +263,13 @@ impl Ring {
         let mut state = lock(&self.state);
         let last = state.last;
         state.answers.remove(turn);
-        state.speech.take_partial_text(turn, last)
+        state.live_text.take_partial_text(turn, last)
     }
 
     fn speak(&self, turn: &Id, voice: &Arc<ChatVoice>, words: (TextKind, &str)) {
         let mut state = lock(&self.state);
         let after = state.last;
-        state.speech.add(turn, voice, words, after);
+        state.live_text.add(turn, voice, words, after);
         self.said.send_replace(());
     }
 

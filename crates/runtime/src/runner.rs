@@ -6,8 +6,8 @@
 
 mod begin;
 mod grants;
+mod observers;
 mod stop;
-mod told;
 
 use std::collections::HashMap;
 use std::mem;
@@ -34,11 +34,11 @@ use crate::effects::{self, Seams, Stage};
 use crate::meters::{Meter, Meters};
 use crate::permits::{Granted, Permits};
 use crate::ring::{CommitFrames, Frame, Ring};
-use crate::room::Room;
-use crate::seat::Seat;
+use crate::storage_health::StorageHealth;
 use crate::suspects::{Mark, Suspects};
 use crate::telemetry::{Recorder, Telemetry};
 use crate::tenure::Tenure;
+use crate::ticket::Ticket;
 use crate::webhooks::outbox::Outbox;
 
 use grants::used;
@@ -64,8 +64,8 @@ pub(crate) struct Window {
     pub(crate) parked: Arc<AtomicBool>,
     /// Whether its first append is under way: somebody waits to hear whether it is stored.
     pub(crate) accepting: Arc<AtomicBool>,
-    /// Whether the log has room.
-    pub(crate) room: Room,
+    /// Whether the log could store the last append.
+    pub(crate) storage: StorageHealth,
     /// The metrics.
     pub(crate) meters: Meters,
     /// The telemetry exporter, if any.
@@ -91,7 +91,7 @@ pub(crate) struct Runner {
     /// The id of each running effect, and the way to stop it.
     under_way: HashMap<task::Id, UnderWay>,
     permits: Permits,
-    seat: Seat,
+    ticket: Ticket,
     tenure: Tenure,
     /// The decision being made.
     batch: Batch,
@@ -162,7 +162,7 @@ impl Runner {
         self.recorder.forget();
         self.batch.aloud.clear();
         self.window.accepting.store(true, Ordering::Release);
-        let accepted = if self.seat.has_slot() { self.adopt().await } else { self.commit().await };
+        let accepted = if self.ticket.has_slot() { self.adopt().await } else { self.commit().await };
         self.window.accepting.store(false, Ordering::Release);
         accepted
     }
@@ -221,7 +221,7 @@ impl Runner {
             Some(ended) = self.effects.join_next_with_id() => Wake::Reports(self.reports(ended)),
             request = self.requests.recv() => request.map_or(Wake::Abandoned, Wake::Request),
             granted = self.permits.granted() => Wake::Granted(granted),
-            () = self.seat.turn() => Wake::Turn,
+            () = self.ticket.turn() => Wake::Turn,
             () = until_draining(&mut self.draining), if drains => Wake::Drain,
             () = self.seams.clock.until(due) => Wake::Timer,
         }
@@ -326,8 +326,8 @@ impl Runner {
     /// Gives up the slot of a run that waits only for people.
     fn park(&mut self) {
         let parked = self.run.is_parked();
-        if parked && !self.seat.is_queued() {
-            self.seat.park();
+        if parked && !self.ticket.is_queued() {
+            self.ticket.park();
         }
         self.window.parked.store(parked, Ordering::Release);
     }
@@ -348,7 +348,7 @@ impl Runner {
         }
         let ready = self.permits.ready();
         self.permits.note(ready);
-        let mut grants = Grants { slot: self.seat.has_slot(), ..self.permits.grants() };
+        let mut grants = Grants { slot: self.ticket.has_slot(), ..self.permits.grants() };
         loop {
             let next = self.run.next(self.seams.clock.now(), &grants);
             self.timer = next.timer;
@@ -361,11 +361,11 @@ impl Runner {
                 self.batch.effects.extend(step.then);
             }
             let looked_up = self.look_up(&next.needs, &mut grants.belts);
-            let seated = self.take_seat(&next.needs);
-            if waits && !looked_up && !seated && !self.permits.take(&next.needs) {
+            let has_got_slot = self.take_slot(&next.needs);
+            if waits && !looked_up && !has_got_slot && !self.permits.take(&next.needs) {
                 return Ok(());
             }
-            grants.slot = self.seat.has_slot();
+            grants.slot = self.ticket.has_slot();
             if waits {
                 grants = Grants { belts: grants.belts, slot: grants.slot, ..self.unused() };
             }
@@ -388,7 +388,7 @@ impl Runner {
         };
         loop {
             let stored = self.seams.log.append(append.clone()).await;
-            self.window.room.note(&stored);
+            self.window.storage.note(&stored);
             match stored {
                 // Nothing of a failed append is stored, so the same one can follow.
                 Err(error @ (Error::Full(_) | Error::Unavailable(_))) if append.expected > 0 => {

@@ -17,8 +17,8 @@ use tokio::sync::watch;
 
 use crate::links::{Heard, Hearing, Links};
 use crate::meters::{Meter, Meters};
-use crate::past;
 use crate::ring::{CommitFrames, Frame, Listener, News};
+use crate::thread_history;
 
 /// Records read at once.
 const PAGE_MAX: usize = 512;
@@ -300,7 +300,7 @@ pub(crate) async fn load(log: &dyn Log, id: &str, purpose: Purpose) -> Result<(R
         for record in page {
             let mut event = codec::decode(&record, (id, len))?;
             if len == 0 && purpose == Purpose::GoOn {
-                past::put_back(log, &mut event).await?;
+                thread_history::put_back(log, &mut event).await?;
             }
             run.apply(&event);
             len += 1;

@@ -14,12 +14,12 @@ use consort_log::{self as log, Seq};
 use futures::stream::{self, StreamExt};
 use tokio::time::{Instant, timeout};
 
-use super::abroad::Abroad;
 use super::messages::Messages;
 use super::new_run::Placed;
+use super::other_nodes::OtherNodes;
 use super::sight::is_of;
 use super::{Engine, Error, Live, View};
-use crate::seat::Seat;
+use crate::ticket::Ticket;
 use crate::watcher::{Purpose, load};
 
 /// The time between two looks for runs without an owner.
@@ -145,11 +145,11 @@ impl Engine {
             Ok((run, len)) if self.0.suspects.get().is_some_and(|suspects| suspects.is_poisoned(id)) => {
                 tracing::error!(run = %id, "three processes died over this run; it is not tried again");
                 let kind = run.spec().kind;
-                let seat = Seat::without_slot(self.0.admission(kind), id, run.spec().priority());
+                let ticket = Ticket::without_slot(self.0.admission(kind), id, run.spec().priority());
                 let ring = self.ring(id, kind, run.seen_by());
                 let seen_by = run.seen_by().clone();
                 let adoption = self.adoption(&run, &claimed);
-                let placed = Placed { id, kind, seat, ring, seen_by, adoption };
+                let placed = Placed { id, kind, ticket, ring, seen_by, adoption };
                 self.start(placed, move |mut runner| async move {
                     runner.resume(run, len);
                     runner.give_up().await
@@ -178,29 +178,29 @@ impl Engine {
         let priority = found.run.spec().priority();
         match admission.try_slot() {
             Some(slot) => {
-                let seat = Seat::with(slot, admission, &found.claimed.stream, priority);
-                self.resume(found, Some(seat));
+                let ticket = Ticket::with(slot, admission, &found.claimed.stream, priority);
+                self.resume(found, Some(ticket));
             }
             None => self.put_in_line(Waiting { claimed: found.claimed, priority }).await,
         }
     }
 
     /// Gives a loaded run an owner, with this admission or the one it had.
-    pub(super) fn resume(&self, Found { run, len, claimed }: Found, seat: Option<Seat>) {
+    pub(super) fn resume(&self, Found { run, len, claimed }: Found, ticket: Option<Ticket>) {
         let adoption = self.adoption(&run, &claimed);
         let id = claimed.stream;
         let kind = run.spec().kind;
         let admission = self.0.admission(kind);
         let priority = run.spec().priority();
-        let seat = seat.unwrap_or_else(|| match run.epoch() {
-            0 => Seat::rejoin(admission, &id, priority),
-            _ if run.is_parked() => Seat::without_slot(admission, &id, priority),
-            _ => Seat::resume(admission, &id, priority),
+        let ticket = ticket.unwrap_or_else(|| match run.epoch() {
+            0 => Ticket::rejoin(admission, &id, priority),
+            _ if run.is_parked() => Ticket::without_slot(admission, &id, priority),
+            _ => Ticket::resume(admission, &id, priority),
         });
-        let waits = seat.is_queued();
+        let waits = ticket.is_queued();
         let ring = self.ring(&id, kind, run.seen_by());
         let seen_by = run.seen_by().clone();
-        self.start(Placed { id: &id, kind, seat, ring, seen_by, adoption }, move |mut runner| async move {
+        self.start(Placed { id: &id, kind, ticket, ring, seen_by, adoption }, move |mut runner| async move {
             runner.resume(run, len);
             if !waits {
                 runner.adopt().await?;
@@ -262,7 +262,7 @@ impl Engine {
             if !self.is_draining() {
                 self.take_work(share).await;
             }
-            self.look_abroad(&mut share.abroad).await;
+            self.follow_other_nodes(&mut share.other_nodes).await;
         }
     }
 
@@ -354,14 +354,14 @@ struct Share {
     /// The commands of other nodes that are being done.
     messages: Messages,
     /// The runs of other nodes.
-    abroad: Abroad,
+    other_nodes: OtherNodes,
 }
 
 impl Share {
     fn new(term: Term) -> Share {
         let now = Instant::now();
         let messages = Messages::default();
-        let abroad = Abroad::default();
-        Share { term, looked: now, strays: now, swept: now, full: now, messages, abroad }
+        let other_nodes = OtherNodes::default();
+        Share { term, looked: now, strays: now, swept: now, full: now, messages, other_nodes }
     }
 }

@@ -16,7 +16,7 @@ use super::claim::{Found, Loaded};
 use super::new_run::New;
 use super::{Engine, Error};
 use crate::portion::Portion;
-use crate::seat::Seat;
+use crate::ticket::Ticket;
 
 /// The number of runs that are taken out of the line at once, so that several nodes share it.
 const NEXT_MAX: usize = 64;
@@ -48,29 +48,29 @@ impl Engine {
     }
 
     /// Admits a new run.
-    pub(super) async fn seat(&self, new: &New<'_>) -> Result<Seat, Error> {
+    pub(super) async fn ticket(&self, new: &New<'_>) -> Result<Ticket, Error> {
         let New { id, kind, priority, beyond_queue, .. } = *new;
         let admission = self.0.admission(kind);
         let capacity = self.0.pools.of(kind).capacity;
         let busy = || Error::Busy { running: capacity.running };
         let Some(common) = self.common(kind) else {
             return if beyond_queue {
-                Ok(Seat::rejoin(admission, id, priority))
+                Ok(Ticket::rejoin(admission, id, priority))
             } else {
-                Seat::enter(admission, id, priority).ok_or_else(busy)
+                Ticket::enter(admission, id, priority).ok_or_else(busy)
             };
         };
         // Runs that wait already, on any node, go first.
         if !self.0.line.has_waiters.load(Ordering::Acquire)
             && let Some(slot) = admission.try_slot()
         {
-            return Ok(Seat::with(slot, admission, id, priority));
+            return Ok(Ticket::with(slot, admission, id, priority));
         }
         if !beyond_queue && common.queued(&[]).await?.length >= capacity.queued.saturating_add(self.vacancies().await?)
         {
             return Err(busy());
         }
-        Ok(Seat::in_line(admission, id, priority))
+        Ok(Ticket::in_line(admission, id, priority))
     }
 
     /// Returns the number of free slots of all nodes, which are configured alike.
@@ -152,7 +152,7 @@ impl Engine {
             self.go_on(*found).await;
             return Ok(Some(Vec::new()));
         }
-        self.resume(*found, waits.then(|| Seat::in_line(self.0.admission(Kind::Run), &id, priority)));
+        self.resume(*found, waits.then(|| Ticket::in_line(self.0.admission(Kind::Run), &id, priority)));
         let mut visit = Visit { engine: self, run: waits.then_some(&id) };
         let answer: Option<Result<Vec<Event>, Refused>> = self.ask_runner(run, command.clone(), Some(key)).await;
         let ended = self.run(run).await.map(|run| run.ended());

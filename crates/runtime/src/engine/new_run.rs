@@ -16,8 +16,8 @@ use crate::admission::Keep;
 use crate::feed::{FeedSender, Publisher};
 use crate::ring::Ring;
 use crate::runner::{Runner, Window};
-use crate::seat::Seat;
 use crate::tenure::Tenure;
+use crate::ticket::Ticket;
 use crate::webhooks::outbox::Outbox;
 
 /// Commands queued for one run; small, because every sender waits anyway.
@@ -92,7 +92,7 @@ pub(super) struct New<'a> {
 pub(super) struct Placed<'a> {
     pub(super) id: &'a Arc<str>,
     pub(super) kind: Kind,
-    pub(super) seat: Seat,
+    pub(super) ticket: Ticket,
     pub(super) ring: Ring,
     pub(super) seen_by: Owner,
     pub(super) adoption: Adoption,
@@ -136,8 +136,8 @@ impl Engine {
     /// Admits a new run, which begins with these events, and gives it an owner.
     pub(super) async fn accept(&self, new: New<'_>, events: Vec<Event>, claims: Vec<String>) -> Result<(), Error> {
         self.check_open()?;
-        let seat = self.seat(&new).await?;
-        let is_in_line = seat.is_in_line();
+        let ticket = self.ticket(&new).await?;
+        let is_in_line = ticket.is_in_line();
         let New { id, kind, priority, ring, seen_by, .. } = new;
         let used = events.iter().flat_map(|event| event.kind.attachments()).collect();
         self.attachments().note_use(&used, id, self.seams().clock.now()).await?;
@@ -145,7 +145,7 @@ impl Engine {
         let node = self.0.seams.node.clone();
         let epoch = 1;
         let adoption = Adoption { epoch, node, reason: Some(AdoptReason::Begun) };
-        self.start(Placed { id, kind, seat, ring, seen_by, adoption }, |mut runner| async move {
+        self.start(Placed { id, kind, ticket, ring, seen_by, adoption }, |mut runner| async move {
             let accepted = runner.accept(&events, claims).await;
             // A node that was evicted meanwhile has stored it, and it goes on wherever it is found.
             let goes_on = accepted.is_ok() && runner.is_owner();
@@ -180,7 +180,7 @@ impl Engine {
     where
         W: Future<Output = Result<(), log::Error>> + Send + 'static,
     {
-        let Placed { id, kind, seat, ring, seen_by, adoption } = placed;
+        let Placed { id, kind, ticket, ring, seen_by, adoption } = placed;
         let epoch = adoption.epoch;
         let tenure = Tenure::new(adoption, self.0.seams.cluster.lease());
         let (requests, waiting) = mpsc::channel(REQUESTS_MAX);
@@ -191,11 +191,11 @@ impl Engine {
         let parked = Arc::default();
         let accepting = Arc::default();
         let end = Arc::default();
-        let room = self.0.room.clone();
+        let storage = self.0.storage.clone();
         let outbox = self.0.outbox.get().cloned();
-        let window = Window { ring, stalled, parked, accepting, room, meters, telemetry, outbox, suspects, end };
+        let window = Window { ring, stalled, parked, accepting, storage, meters, telemetry, outbox, suspects, end };
         let draining = self.0.draining.subscribe();
-        let runner = Runner::new((id.clone(), seat, tenure), self.0.seams.clone(), window.clone(), waiting, draining);
+        let runner = Runner::new((id.clone(), ticket, tenure), self.0.seams.clone(), window.clone(), waiting, draining);
         let (lasts, over) = watch::channel(());
         // In boxes, because a task is moved several times before it begins.
         let work = Box::pin(work(Box::new(runner)));

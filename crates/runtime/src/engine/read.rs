@@ -132,7 +132,7 @@ impl Engine {
     pub fn no_room(&self) -> Option<String> {
         let stalled =
             self.live().values().find_map(|live| live.window.stalled.borrow().as_ref().map(ToString::to_string));
-        stalled.or_else(|| self.0.room.refused())
+        stalled.or_else(|| self.0.storage.last_refusal())
     }
 
     /// Returns whether a run that is owned here waits only for reviews.

@@ -13,13 +13,13 @@ use tokio::task::JoinSet;
 use super::{Batch, Draining, Request, Runner, Window, until_draining};
 use crate::effects::Seams;
 use crate::permits::Permits;
-use crate::seat::Seat;
 use crate::telemetry::Recorder;
 use crate::tenure::Tenure;
+use crate::ticket::Ticket;
 
 impl Runner {
     pub(crate) fn new(
-        (id, seat, tenure): (Arc<str>, Seat, Tenure),
+        (id, ticket, tenure): (Arc<str>, Ticket, Tenure),
         seams: Arc<Seams>,
         window: Window,
         requests: mpsc::Receiver<Box<Request>>,
@@ -31,7 +31,7 @@ impl Runner {
             run: Run::default(),
             len: 0,
             permits: Permits::new(seams.limits.clone()),
-            seat,
+            ticket,
             tenure,
             seams,
             window,
@@ -63,7 +63,7 @@ impl Runner {
 
     /// Works once the run has a slot.
     pub(crate) async fn work_in_turn(&mut self) -> Result<(), Error> {
-        if self.run.epoch() == 0 && self.seat.is_queued() {
+        if self.run.epoch() == 0 && self.ticket.is_queued() {
             self.queue().await?;
         }
         self.work().await
@@ -73,7 +73,7 @@ impl Runner {
     async fn queue(&mut self) -> Result<(), Error> {
         loop {
             let request = tokio::select! {
-                () = self.seat.turn() => return self.adopt().await,
+                () = self.ticket.turn() => return self.adopt().await,
                 request = self.requests.recv() => request,
                 () = until_draining(&mut self.draining) => return Ok(()),
             };

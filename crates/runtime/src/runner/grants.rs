@@ -1,4 +1,4 @@
-//! The resources that a runner has and hands out: its seat, looked-up tools, slots of models and locks.
+//! The resources that a runner has and hands out: its ticket, looked-up tools, slots of models and locks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::Runner;
 impl Runner {
     /// Requests a slot for a parked run that has work again, and leaves the queue when it
     /// has none; returns whether it got a slot.
-    pub(super) fn take_seat(&mut self, needs: &Needs) -> bool {
+    pub(super) fn take_slot(&mut self, needs: &Needs) -> bool {
         if needs.slot {
-            return self.seat.take();
+            return self.ticket.take();
         }
-        if self.run.is_parked() && self.seat.is_queued() {
-            self.seat.park();
+        if self.run.is_parked() && self.ticket.is_queued() {
+            self.ticket.park();
         }
         false
     }

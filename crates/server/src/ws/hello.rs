@@ -12,7 +12,7 @@ use consort_runtime::engine::Engine;
 use crate::Site;
 use crate::ws::answer::{self, Answer};
 use crate::ws::calls::ModelCall;
-use crate::ws::places::{FeedPosition, FeedPositions};
+use crate::ws::feed_positions::{FeedPosition, FeedPositions};
 use crate::ws::sent::{Form, SentFrame};
 use crate::ws::trace::Trace;
 use consort_inbound::problem::Problem;

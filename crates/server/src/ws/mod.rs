@@ -1,21 +1,21 @@
 //! `/ws`: everything that happens, and everything that can be asked, over one
 //! socket. The first frame is `hello`; what it does not hold comes live.
 //! In reading order: `session` (the loop), `frames` (what clients send),
-//! `answer` (what is answered), `wanted`, `places` and `talks` (who gets what, once), `hello` with `trace` (`sent`, `calls`), `outbox`.
+//! `answer` (what is answered), `subscription`, `feed_positions` and `followed_threads` (who gets what, once), `hello` with `trace` (`sent`, `calls`), `outbox`.
 
 pub(crate) mod answer;
 mod calls;
+mod feed_positions;
+mod followed_threads;
 mod frames;
 mod hello;
 mod link;
 mod outbox;
 mod pace;
-mod places;
 mod sent;
 mod session;
-mod talks;
+mod subscription;
 mod trace;
-mod wanted;
 
 use std::future::pending;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::Site;
 use crate::access::{Pass, Scope, SocketClient};
 use crate::endpoint::{Endpoint, Tag, Whose, get};
 use crate::ws::answer::{Answer, Failure};
-use crate::ws::frames::Said;
+use crate::ws::frames::ClientFrame;
 use crate::ws::outbox::Outbox;
 use crate::ws::session::{Hearing, Session};
 use consort_inbound::problem::{Code, Problem};
@@ -159,8 +159,8 @@ async fn talk(
 /// Returns the pass of a client that sends a key in its first frame.
 async fn authenticated(site: &Site, source: &Source, stream: &mut SplitStream<WebSocket>) -> Result<Pass, Problem> {
     let first = tokio::time::timeout(AUTH_PATIENCE, first_text(stream)).await.ok().flatten();
-    let said = first.as_deref().map(Said::read);
-    let key = said.as_ref().and_then(Said::auth_key);
+    let said = first.as_deref().map(ClientFrame::read);
+    let key = said.as_ref().and_then(ClientFrame::auth_key);
     let prepared = site.terms.access.borrow().prepare_for_key(key.map(str::to_owned));
     prepared.await;
     let pass = site.terms.access.borrow().pass(key);

@@ -25,14 +25,14 @@ use tokio_tungstenite::tungstenite;
 use crate::Site;
 use crate::access::Pass;
 use crate::ws::answer::{Answer, Failure};
-use crate::ws::frames::{Acked, Said};
+use crate::ws::feed_positions::{FeedPosition, FeedPositions, Meaning};
+use crate::ws::followed_threads::{FollowedThreads, ThreadFrame};
+use crate::ws::frames::{Acked, ClientFrame};
 use crate::ws::hello::Hello;
 use crate::ws::link::{self, Link};
 use crate::ws::outbox::{BEHIND, Item, Outbox, addressed, reason};
 use crate::ws::pace::{self, Pace};
-use crate::ws::places::{FeedPosition, FeedPositions, Meaning};
-use crate::ws::talks::{Spoken, Talks};
-use crate::ws::wanted::Wanted;
+use crate::ws::subscription::Subscription;
 use crate::ws::{Notice, POLICY};
 use consort_inbound::problem::{Code, Problem};
 use consort_inbound::refusals::Source;
@@ -62,7 +62,7 @@ pub(super) struct Session {
     pub(super) source: Source,
     /// True once the client has sent a key, when it opened the socket or in a frame.
     pub(super) is_known: bool,
-    pub(super) wanted: Wanted,
+    pub(super) subscription: Subscription,
     /// The link that makes it a peer, or lets it request work as one.
     pub(super) link: Option<Link>,
     /// Runs whose result is addressed to it, until they end: as many as admission lets in.
@@ -81,7 +81,7 @@ pub(super) struct Session {
     /// Runs it follows in the log.
     tails: SelectAll<Tail>,
     /// Threads it follows.
-    pub(super) talks: Talks,
+    pub(super) threads: FollowedThreads,
     outbox: Outbox,
     beat: Interval,
     /// Heartbeats since its last sign of life.
@@ -107,7 +107,7 @@ enum Wake {
     Permission(Result<News, Behind>),
     Notice(Option<Notice>),
     Tail(Option<(Arc<str>, Result<Frame, log::Error>)>),
-    Talk(Option<Spoken>),
+    Thread(Option<ThreadFrame>),
     Link(Option<String>),
     Eased,
     Beat,
@@ -127,7 +127,7 @@ impl Session {
         let feed = runs.watch();
         let notices = site.notices.subscribe();
         let questions = runs.questions();
-        let wanted = if pass.is_peer() { Wanted::nothing() } else { Wanted::default() };
+        let subscription = if pass.is_peer() { Subscription::nothing() } else { Subscription::default() };
         let Hello { text, places, asked } = match pass.is_peer() {
             true => Hello::to_a_peer(&site),
             false => Hello::now(&site, &runs).await?,
@@ -144,7 +144,7 @@ impl Session {
             pass,
             runs,
             source,
-            wanted,
+            subscription,
             link: None,
             submitted: HashSet::new(),
             acked: None,
@@ -155,7 +155,7 @@ impl Session {
             permissions: None,
             notices,
             tails: SelectAll::new(),
-            talks: Talks::default(),
+            threads: FollowedThreads::default(),
             outbox,
             beat,
             silent: 0,
@@ -185,7 +185,7 @@ impl Session {
                 Wake::Permission(news) => Box::pin(self.show_permission(news)).await,
                 Wake::Notice(notice) => self.show_notice(notice),
                 Wake::Tail(frame) => self.show_stored(frame),
-                Wake::Talk(spoken) => self.show_spoken(spoken),
+                Wake::Thread(frame) => self.show_in_thread(frame),
                 Wake::Link(Some(text)) => self.outbox.push(vec![Item { text: text.into(), position: None }]),
                 Wake::Link(None) => self.outbox.close(GOING_AWAY, "the link is over"),
                 Wake::Eased => {}
@@ -200,7 +200,7 @@ impl Session {
     async fn wake(&mut self, stream: &mut SplitStream<WebSocket>) -> Wake {
         // Stored frames wait for the client, live ones do not.
         let follows = !self.tails.is_empty();
-        let talks = !self.talks.is_empty();
+        let in_threads = !self.threads.is_empty();
         let calm = self.outbox.is_calm();
         // Peers have limits of their own on how much they may request.
         let held = if self.link.is_none() { self.pace.held_until(Instant::now()) } else { None };
@@ -213,8 +213,8 @@ impl Session {
             notice = self.notices.recv() => Wake::Notice(notice.ok()),
             frame = self.tails.next(), if follows && calm => Wake::Tail(frame),
             text = link::told(&mut self.link) => Wake::Link(text),
-            spoken = self.talks.next(), if talks && calm => Wake::Talk(spoken),
-            () = self.outbox.eased(), if (follows || talks) && !calm => Wake::Eased,
+            frame = self.threads.next(), if in_threads && calm => Wake::Thread(frame),
+            () = self.outbox.eased(), if (follows || in_threads) && !calm => Wake::Eased,
             _tick = self.beat.tick() => Wake::Beat,
             () = &mut self.revoked => Wake::Revoked,
         }
@@ -241,7 +241,7 @@ impl Session {
             Ok(hold) => hold,
             Err(problem) => return self.tell(&Answer::Error(Failure::of(&problem, &Value::Null))),
         };
-        if let Err(error) = Said::read(text).act(self).await {
+        if let Err(error) = ClientFrame::read(text).act(self).await {
             self.tell(&Answer::Error(error));
         }
     }
@@ -302,12 +302,12 @@ impl Session {
 
     /// Changes the subscription of the client; runs that it already follows and still
     /// wants go on.
-    pub(super) fn turn_to(&mut self, wanted: Wanted) {
-        self.wanted = wanted;
+    pub(super) fn subscribe(&mut self, subscription: Subscription) {
+        self.subscription = subscription;
         self.hear_permissions();
-        let wanted = &self.wanted;
+        let subscription = &self.subscription;
         let submitted = &self.submitted;
-        self.places.leave_log(|run| !wanted.concerns(run) && !submitted.contains(run));
+        self.places.leave_log(|run| !subscription.concerns(run) && !submitted.contains(run));
     }
 
     /// Follows a run in the log from an event on, and then live.
@@ -360,13 +360,13 @@ impl Session {
 
     /// Returns whether any frame of a run may be for this client.
     fn concerns(&self, run: &Arc<str>) -> bool {
-        self.wanted.concerns(run) || self.submitted.contains(run)
+        self.subscription.concerns(run) || self.submitted.contains(run)
     }
 
     fn wants(&self, run: &Arc<str>, frame: &Frame) -> bool {
         match frame {
-            Frame::Result { .. } => self.submitted.contains(run) || self.wanted.admits_result(run),
-            Frame::Event { .. } | Frame::Delta { .. } => self.wanted.admits(frame.kind(), Some(run)),
+            Frame::Result { .. } => self.submitted.contains(run) || self.subscription.admits_result(run),
+            Frame::Event { .. } | Frame::Delta { .. } => self.subscription.admits(frame.kind(), Some(run)),
         }
     }
 
@@ -389,8 +389,8 @@ impl Session {
     }
 
     /// Sends a frame of a thread, which only its participants get.
-    fn show_spoken(&mut self, spoken: Option<Spoken>) {
-        match spoken {
+    fn show_in_thread(&mut self, frame: Option<ThreadFrame>) {
+        match frame {
             Some((_, Some(Ok(frame)))) => self.outbox.push(vec![Item { text: frame.text, position: None }]),
             Some((thread, Some(Err(error)))) => {
                 self.tell(&Answer::Error(Failure::storage(&error).in_thread(&thread)));
@@ -402,7 +402,9 @@ impl Session {
     /// Sends a notice. Notices are rare: a client that misses one is far behind in everything.
     fn show_notice(&mut self, notice: Option<Notice>) {
         match notice {
-            Some(Notice { kind, owner, text }) if self.pass.sight.covers(&owner) && self.wanted.admits(kind, None) => {
+            Some(Notice { kind, owner, text })
+                if self.pass.sight.covers(&owner) && self.subscription.admits(kind, None) =>
+            {
                 self.outbox.push(vec![Item { text, position: None }]);
             }
             Some(_) => {}
@@ -416,7 +418,7 @@ impl Session {
             return self.outbox.close(GOING_AWAY, "no sign of life");
         }
         self.outbox.ping();
-        if self.wanted.admits("heartbeat", None) {
+        if self.subscription.admits("heartbeat", None) {
             let server_time_ms = self.site.engine().seams().clock.now();
             self.tell(&Answer::Heartbeat { server_time_ms });
         }

@@ -2,7 +2,7 @@
 //! approvals, and return the results of tools that run in the client.
 
 use consort_chat as chats;
-use consort_chat::{Chats, MessageState, Opening, Said as Spoken, Start};
+use consort_chat::{Chats, MessageState, Opening, Said, Start};
 use consort_core::chat::{self, Mode, Presence, Say};
 use consort_core::frame::schema::sent;
 use consort_runtime::engine;
@@ -87,16 +87,16 @@ const AROUND: &[&str] = &["type", "requestId", "request_id", "thread_id"];
 
 /// Sends a message. Without a thread it begins one, unless it cannot be answered.
 async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let client_tools = session.talks.tools.clone();
+    let client_tools = session.threads.tools.clone();
     let say = Say { client_tools, presence: Presence::Attended, ..heard(&session.site, &session.pass, sent).await? };
     if let Some(thread) = sent.optional_text("thread_id")? {
         return say_in(session, sent, thread, say).await;
     }
-    session.talks.check_room()?;
+    session.threads.check_room()?;
     let caller = caller(session);
     let warnings = say.warnings(&sent.0, AROUND);
     let Opening { thread, said, frames, .. } = session.site.server.chats.open_with(&caller.0, say).await?;
-    session.talks.add(&thread, frames);
+    session.threads.add(&thread, frames);
     session.tell(&ack(sent, &thread, &said, warnings));
     Ok(())
 }
@@ -114,15 +114,15 @@ async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> R
 async fn attend(session: &mut Session, thread: &str) -> Result<(Caller, Chats), Problem> {
     let caller = caller(session);
     let chats = session.site.server.chats.clone();
-    if !session.talks.follows(thread) {
-        session.talks.follow(&chats, &caller, thread, Start::Now).await?;
+    if !session.threads.follows(thread) {
+        session.threads.follow(&chats, &caller, thread, Start::Now).await?;
     }
     Ok((caller, chats))
 }
 
 /// Continues the last answer, which was cut off.
 async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let client_tools = session.talks.tools.clone();
+    let client_tools = session.threads.tools.clone();
     let client = Say { client_tools, presence: Presence::Attended, ..Say::default() };
     let thread = sent.text("thread_id")?;
     let (caller, chats) = attend(session, thread).await?;
@@ -131,7 +131,7 @@ async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-fn ack(sent: &Sent, thread: &str, said: &Spoken, warnings: Vec<String>) -> Response {
+fn ack(sent: &Sent, thread: &str, said: &Said, warnings: Vec<String>) -> Response {
     let (seq, queue_position) = match said.place {
         MessageState::Begun { seq } => (Some(seq), None),
         MessageState::Waits { position } => (None, Some(position)),
@@ -163,7 +163,7 @@ async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     chats.thread(&caller.0, thread).await?;
     let last = chats.last(thread).await?;
     let running = chats.running(thread).await?.map(|turn| turn.turn);
-    session.talks.follow(&chats, &caller, thread, from).await?;
+    session.threads.follow(&chats, &caller, thread, from).await?;
     session.tell(&Response::ChatResumed {
         asked: asked(sent),
         thread_id: thread.to_owned(),
@@ -232,7 +232,7 @@ fn manifest<'a>(session: &'a mut Session, sent: &'a Sent) -> BoxFuture<'a, Resul
     let outcome = offered.map(|tools| {
         let names = tools.iter().map(|tool| tool.name.clone()).collect();
         session.tell(&Response::UiManifestAck { asked: asked(sent), tools: names });
-        session.talks.tools = tools;
+        session.threads.tools = tools;
     });
     std::future::ready(outcome).boxed()
 }
@@ -250,7 +250,7 @@ async fn returned(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let is_error = sent.0.get("is_error").and_then(Value::as_bool).unwrap_or(false);
     let threads = match sent.optional_text("thread_id")? {
         Some(thread) => vec![thread.into()],
-        None => session.talks.threads(),
+        None => session.threads.ids(),
     };
     for thread in threads {
         let returned = (consort_core::text::Text::clone(&result), is_error);

@@ -83,28 +83,28 @@ pub(crate) fn told_shapes() -> impl Iterator<Item = (&'static str, Value)> {
 const SUBJECTS: [&str; 5] = ["runId", "reviewId", "approval_id", "thread_id", "to"];
 
 /// A frame that a client sent.
-pub(super) struct Said {
+pub(super) struct ClientFrame {
     /// The frame; null when it is not valid JSON.
     sent: Sent,
     /// The row of its type, or the problem with the frame.
     row: Result<&'static Row, Problem>,
 }
 
-impl Said {
-    pub(super) fn read(text: &str) -> Said {
+impl ClientFrame {
+    pub(super) fn read(text: &str) -> ClientFrame {
         match json(text.as_bytes()) {
             Ok(frame @ Value::Object(_)) => {
                 let row = row(&frame);
                 let warnings = row.as_ref().map(|row| row.unknown(&frame)).unwrap_or_default();
-                Said { row, sent: Sent::with_warnings(frame, warnings) }
+                ClientFrame { row, sent: Sent::with_warnings(frame, warnings) }
             }
-            Ok(_) => Said::nothing("a frame is one JSON object".to_owned()),
-            Err(error) => Said::nothing(format!("Invalid JSON frame: {error}")),
+            Ok(_) => ClientFrame::nothing("a frame is one JSON object".to_owned()),
+            Err(error) => ClientFrame::nothing(format!("Invalid JSON frame: {error}")),
         }
     }
 
-    fn nothing(message: String) -> Said {
-        Said { sent: Sent::of(Value::Null), row: Err(Problem::bad_request(message)) }
+    fn nothing(message: String) -> ClientFrame {
+        ClientFrame { sent: Sent::of(Value::Null), row: Err(Problem::bad_request(message)) }
     }
 
     /// Returns the key of an `auth` frame.

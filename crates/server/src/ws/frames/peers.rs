@@ -14,7 +14,7 @@ use crate::body::Sent;
 use crate::endpoint::Whose;
 use crate::ws::link::Link;
 use crate::ws::session::Session;
-use crate::ws::wanted::Wanted;
+use crate::ws::subscription::Subscription;
 use consort_inbound::problem::Problem;
 
 pub(super) const ROWS: &[Row] = &[
@@ -75,7 +75,7 @@ async fn hello(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
         link.say(Frame::PeerHello(hello)).await;
         return Ok(());
     }
-    session.turn_to(Wanted::nothing());
+    session.subscribe(Subscription::nothing());
     session.link = Some(Link::with_peer(&session.site.server.network, hello, by(session)));
     Ok(())
 }

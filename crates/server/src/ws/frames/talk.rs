@@ -10,7 +10,7 @@ use crate::body::Sent;
 use crate::endpoint::Whose;
 use crate::ws::answer::Answer;
 use crate::ws::session::Session;
-use crate::ws::wanted::Wanted;
+use crate::ws::subscription::Subscription;
 use consort_inbound::problem::{Code, Problem};
 
 pub(super) const AUTH: &str = "auth";
@@ -59,14 +59,14 @@ async fn auth(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
 }
 
 async fn subscribe(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
-    let wanted = Wanted::read(sent)?;
-    let from = from(sent, wanted.run.as_deref())?;
+    let subscription = Subscription::read(sent)?;
+    let from = from(sent, subscription.run.as_deref())?;
     if let Some((run, from)) = &from {
         session.follow(run, *from).await?;
     }
-    let events = wanted.types.clone().unwrap_or_else(|| vec!["*".to_owned()]);
-    let run_id = wanted.run.clone();
-    session.turn_to(wanted);
+    let events = subscription.types.clone().unwrap_or_else(|| vec!["*".to_owned()]);
+    let run_id = subscription.run.clone();
+    session.subscribe(subscription);
     session.tell(&Answer::SubscribeAck { asked: asked(sent), events, run_id });
     Ok(())
 }

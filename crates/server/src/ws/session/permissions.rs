@@ -22,7 +22,7 @@ pub(super) async fn next(feed: &mut Option<Feed>) -> Result<News, Behind> {
 impl Session {
     /// Opens the feed for a client that lists one of the types, and closes it for any other.
     pub(super) fn hear_permissions(&mut self) {
-        let wants = TYPES.iter().any(|kind| self.wanted.names(kind));
+        let wants = TYPES.iter().any(|kind| self.subscription.names(kind));
         if !wants {
             self.permissions = None;
         } else if self.permissions.is_none() {
@@ -33,10 +33,10 @@ impl Session {
     /// Sends the questions of the caller's own threads, and their answers.
     pub(super) async fn show_permission(&mut self, news: Result<News, Behind>) {
         let Ok(News { slot: CommitFrames::Frames(frames), .. }) = news else { return self.fall_behind() };
-        for frame in frames.iter().filter(|frame| self.wanted.names(frame.kind())) {
+        for frame in frames.iter().filter(|frame| self.subscription.names(frame.kind())) {
             let Frame::Event { frame, text, .. } = frame else { continue };
             let EventFrame::Turn(turn) = &**frame else { continue };
-            if self.talks.follows(&turn.thread_id) {
+            if self.threads.follows(&turn.thread_id) {
                 continue;
             }
             match self.site.server.chats.owns(&self.pass.caller.0, &turn.thread_id).await {

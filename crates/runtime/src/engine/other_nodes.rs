@@ -22,7 +22,7 @@ const FOLLOWED_MAX: usize = 200;
 
 /// The runs of other nodes that are followed: at most as many as are listed.
 #[derive(Default)]
-pub(super) struct Abroad {
+pub(super) struct OtherNodes {
     /// Also those that have ended, so that none is told twice.
     followed: Arc<Mutex<HashSet<Arc<str>>>>,
     /// Runs that this node had: what happened to them here was told.
@@ -33,21 +33,21 @@ pub(super) struct Abroad {
 
 impl Engine {
     /// Begins to follow runs of other nodes, if anybody watches.
-    pub(super) async fn look_abroad(&self, abroad: &mut Abroad) {
+    pub(super) async fn follow_other_nodes(&self, other_nodes: &mut OtherNodes) {
         if !self.0.feed_sender.is_watched() {
-            *abroad = Abroad::default();
+            *other_nodes = OtherNodes::default();
             return;
         }
-        let since = *abroad.since.get_or_insert_with(|| self.0.seams.clock.now());
+        let since = *other_nodes.since.get_or_insert_with(|| self.0.seams.clock.now());
         match self.elsewhere(since).await {
             Ok(rows) => {
-                abroad.keep(&rows);
+                other_nodes.keep(&rows);
                 for (id, row) in rows {
                     if self.live().contains_key(&id) {
-                        abroad.ours.insert(id);
-                    } else if abroad.begin(&id) {
-                        let is_new = row.started_at >= since && !abroad.ours.contains(&id);
-                        self.follow(id, (row.owner, is_new), abroad.followed.clone());
+                        other_nodes.ours.insert(id);
+                    } else if other_nodes.begin(&id) {
+                        let is_new = row.started_at >= since && !other_nodes.ours.contains(&id);
+                        self.follow(id, (row.owner, is_new), other_nodes.followed.clone());
                     }
                 }
             }
@@ -122,7 +122,7 @@ impl Following {
     }
 }
 
-impl Abroad {
+impl OtherNodes {
     fn begin(&self, run: &Arc<str>) -> bool {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone())
     }

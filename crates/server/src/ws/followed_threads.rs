@@ -16,12 +16,12 @@ use consort_inbound::problem::Problem;
 const THREADS_MAX: usize = 64;
 
 /// A frame of a thread; none when the thread is gone.
-pub(super) type Spoken = (Arc<str>, Option<Result<Numbered, log::Error>>);
+pub(super) type ThreadFrame = (Arc<str>, Option<Result<Numbered, log::Error>>);
 
 /// The threads that a client follows and the tools it offers.
 #[derive(Default)]
-pub(super) struct Talks {
-    streams: SelectAll<BoxStream<'static, Spoken>>,
+pub(super) struct FollowedThreads {
+    streams: SelectAll<BoxStream<'static, ThreadFrame>>,
     followed: HashMap<Arc<str>, Followed>,
     /// Tools that the client runs on request.
     pub(super) tools: Vec<ToolInfo>,
@@ -35,13 +35,13 @@ impl Drop for Followed {
     }
 }
 
-impl Talks {
+impl FollowedThreads {
     pub(super) fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }
 
-    /// Returns the threads it follows.
-    pub(super) fn threads(&self) -> Vec<Arc<str>> {
+    /// Returns the ids of the threads it follows.
+    pub(super) fn ids(&self) -> Vec<Arc<str>> {
         self.followed.keys().cloned().collect()
     }
 
@@ -50,12 +50,12 @@ impl Talks {
     }
 
     /// Returns the next frame of any of its threads.
-    pub(super) async fn next(&mut self) -> Option<Spoken> {
-        let spoken = self.streams.next().await?;
-        if spoken.1.is_none() {
-            self.followed.remove(&spoken.0);
+    pub(super) async fn next(&mut self) -> Option<ThreadFrame> {
+        let frame = self.streams.next().await?;
+        if frame.1.is_none() {
+            self.followed.remove(&frame.0);
         }
-        Some(spoken)
+        Some(frame)
     }
 
     /// Follows a thread from a number on, replacing its earlier position.

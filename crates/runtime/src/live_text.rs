@@ -14,7 +14,7 @@ use crate::ring::Frame;
 
 /// All tokens of one turn, until it ends.
 #[derive(Default)]
-pub(crate) struct Speech {
+pub(crate) struct LiveText {
     /// The model calls that have sent tokens.
     calls: Vec<Call>,
     /// Their text, in the order it was sent.
@@ -52,12 +52,12 @@ struct Piece {
 
 /// The position of a reader: complete pieces, and bytes of the next.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SpeechPosition {
+pub(crate) struct LiveTextPosition {
     piece: usize,
     bytes: usize,
 }
 
-impl Speech {
+impl LiveText {
     /// Adds text of a conversation's model, after this event.
     pub(crate) fn add(&mut self, turn: &Id, voice: &Arc<ChatVoice>, (kind, words): (TextKind, &str), after: Seq) {
         let call = match self.open.get(turn) {
@@ -95,12 +95,12 @@ impl Speech {
 
     /// Returns the next text for a reader that wants events from `from` on and has seen
     /// all before `next`. Calls whose end it has seen are skipped.
-    pub(crate) fn read(&self, place: &mut SpeechPosition, from: Seq, next: Seq) -> Option<Frame> {
+    pub(crate) fn read(&self, place: &mut LiveTextPosition, from: Seq, next: Seq) -> Option<Frame> {
         while let Some(piece) = self.pieces.get(place.piece).filter(|piece| piece.after < next) {
             let start = piece.start + place.bytes;
             // The last piece may still grow.
             if place.piece + 1 < self.pieces.len() {
-                *place = SpeechPosition { piece: place.piece + 1, bytes: 0 };
+                *place = LiveTextPosition { piece: place.piece + 1, bytes: 0 };
             } else if start == piece.end {
                 return None;
             } else {
@@ -143,8 +143,8 @@ mod tests {
 
     use super::*;
 
-    fn read(speech: &Speech, place: &mut SpeechPosition, (from, next): (Seq, Seq)) -> Vec<(Seq, String)> {
-        std::iter::from_fn(|| speech.read(place, from, next))
+    fn read(live_text: &LiveText, place: &mut LiveTextPosition, (from, next): (Seq, Seq)) -> Vec<(Seq, String)> {
+        std::iter::from_fn(|| live_text.read(place, from, next))
             .map(|frame| {
                 let Frame::Delta { after, frame, .. } = frame else { panic!("{frame:?}") };
                 let LiveFrame::Chunk { offset, content, .. } = &*frame else { panic!("{frame:?}") };
@@ -153,51 +153,51 @@ mod tests {
             .collect()
     }
 
-    fn add(speech: &mut Speech, turn: usize, text: &str, after: Seq) {
+    fn add(live_text: &mut LiveText, turn: usize, text: &str, after: Seq) {
         let level = Level { parent_id: None, depth: 0 };
         let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
-        speech.add(&Id::task(turn), &Arc::new(voice), (TextKind::Said, text), after);
+        live_text.add(&Id::task(turn), &Arc::new(voice), (TextKind::Said, text), after);
     }
 
     #[test]
     fn thoughts_have_offsets_of_their_own() {
-        let mut speech = Speech::default();
-        let mut place = SpeechPosition::default();
+        let mut live_text = LiveText::default();
+        let mut place = LiveTextPosition::default();
         let level = Level { parent_id: None, depth: 0 };
         let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
         let voice = Arc::new(voice);
         for words in
             [(TextKind::Thought, "hmm"), (TextKind::Said, "ye"), (TextKind::Thought, "so"), (TextKind::Said, "s")]
         {
-            speech.add(&Id::task(0), &voice, words, 3);
+            live_text.add(&Id::task(0), &voice, words, 3);
         }
-        let got: Vec<String> = read(&speech, &mut place, (0, 4)).into_iter().map(|(_, words)| words).collect();
+        let got: Vec<String> = read(&live_text, &mut place, (0, 4)).into_iter().map(|(_, words)| words).collect();
         assert_eq!(got, ["0hmm", "0ye", "3so", "2s"]);
     }
 
     #[test]
     fn a_reader_gets_every_word_once_and_none_before_the_event_it_follows() {
-        let mut speech = Speech::default();
-        let mut place = SpeechPosition::default();
-        add(&mut speech, 0, "ä", 3);
-        assert_eq!(read(&speech, &mut place, (0, 3)), []);
-        assert_eq!(read(&speech, &mut place, (0, 4)), [(3, "0ä".to_owned())]);
-        add(&mut speech, 0, "b", 3);
-        add(&mut speech, 0, "c", 3);
-        add(&mut speech, 0, "d", 5);
-        assert_eq!(read(&speech, &mut place, (0, 4)), [(3, "2bc".to_owned())]);
-        assert_eq!(read(&speech, &mut place, (0, 6)), [(5, "4d".to_owned())]);
-        assert_eq!(read(&speech, &mut place, (0, 6)), []);
-        assert_eq!(speech.take_partial_text(&Id::task(0), 5), "äbcd");
+        let mut live_text = LiveText::default();
+        let mut place = LiveTextPosition::default();
+        add(&mut live_text, 0, "ä", 3);
+        assert_eq!(read(&live_text, &mut place, (0, 3)), []);
+        assert_eq!(read(&live_text, &mut place, (0, 4)), [(3, "0ä".to_owned())]);
+        add(&mut live_text, 0, "b", 3);
+        add(&mut live_text, 0, "c", 3);
+        add(&mut live_text, 0, "d", 5);
+        assert_eq!(read(&live_text, &mut place, (0, 4)), [(3, "2bc".to_owned())]);
+        assert_eq!(read(&live_text, &mut place, (0, 6)), [(5, "4d".to_owned())]);
+        assert_eq!(read(&live_text, &mut place, (0, 6)), []);
+        assert_eq!(live_text.take_partial_text(&Id::task(0), 5), "äbcd");
     }
 
     #[test]
     fn who_comes_late_gets_what_is_still_being_said_and_what_ended_since() {
-        let mut speech = Speech::default();
-        add(&mut speech, 0, "over", 1);
-        add(&mut speech, 1, "open", 1);
-        speech.take_partial_text(&Id::task(0), 1);
-        let late = |from: Seq| read(&speech, &mut SpeechPosition::default(), (from, 9));
+        let mut live_text = LiveText::default();
+        add(&mut live_text, 0, "over", 1);
+        add(&mut live_text, 1, "open", 1);
+        live_text.take_partial_text(&Id::task(0), 1);
+        let late = |from: Seq| read(&live_text, &mut LiveTextPosition::default(), (from, 9));
         assert_eq!(late(2), [(1, "0over".to_owned()), (1, "0open".to_owned())]);
         assert_eq!(late(4), [(1, "0open".to_owned())]);
     }

@@ -13,9 +13,9 @@ const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// The last append that could not be stored. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Room(Arc<Mutex<Option<(Instant, String)>>>);
+pub(crate) struct StorageHealth(Arc<Mutex<Option<(Instant, String)>>>);
 
-impl Room {
+impl StorageHealth {
     /// Remembers the outcome of an append.
     pub(crate) fn note(&self, stored: &Result<(), Error>) {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +28,7 @@ impl Room {
     }
 
     /// Returns why the last append was refused, if that was lately.
-    pub(crate) fn refused(&self) -> Option<String> {
+    pub(crate) fn last_refusal(&self) -> Option<String> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         last.filter(|(at, _)| at.elapsed() < REMEMBERED).map(|(_, reason)| reason)
     }

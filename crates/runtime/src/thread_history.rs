@@ -56,9 +56,9 @@ pub struct Turns {
 
 /// The cached threads, the most recently used one at the end.
 #[derive(Default)]
-pub struct Past(Mutex<VecDeque<(String, Ended)>>);
+pub struct ThreadHistories(Mutex<VecDeque<(String, Ended)>>);
 
-impl Past {
+impl ThreadHistories {
     /// Returns the turns of a thread as they are stored.
     pub async fn turns(&self, log: &dyn Log, thread: &str) -> Result<Turns, Error> {
         let turns = match self.known(thread) {

@@ -11,27 +11,27 @@ const NAMES_MAX: usize = 200;
 
 /// The frames that a client wants: all, to begin with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct Subscription {
     /// Only of these types.
     pub(super) types: Option<Vec<String>>,
     /// Only of this run.
     pub(super) run: Option<String>,
 }
 
-impl Wanted {
+impl Subscription {
     /// Returns the subscription of a client that gets only what is addressed to it.
-    pub(super) fn nothing() -> Wanted {
-        Wanted { types: Some(Vec::new()), run: None }
+    pub(super) fn nothing() -> Subscription {
+        Subscription { types: Some(Vec::new()), run: None }
     }
 
     /// Reads a `subscribe` frame. It means all frames of all runs, unless it lists types;
     /// a position to begin from keeps the run.
-    pub(super) fn read(sent: &Sent) -> Result<Wanted, Problem> {
+    pub(super) fn read(sent: &Sent) -> Result<Subscription, Problem> {
         let run = sent.optional_text("runId")?.map(str::to_owned);
         let begins = sent.object()?.get("from").is_some_and(|from| !from.is_null());
         let types = types(sent)?;
         let run = run.filter(|_| begins || types.is_some());
-        Ok(Wanted { types, run })
+        Ok(Subscription { types, run })
     }
 
     /// Returns whether a frame that everyone may see is wanted.
@@ -87,25 +87,27 @@ mod tests {
 
     #[test]
     fn a_list_replaces_the_filter_and_a_star_removes_it_with_its_run() {
-        let read = |frame: Value| Wanted::read(&Sent::of(frame)).map_err(|problem| problem.code().word());
-        let one = Wanted { types: Some(vec!["task_started".to_owned()]), run: Some("r".to_owned()) };
+        let read = |frame: Value| Subscription::read(&Sent::of(frame)).map_err(|problem| problem.code().word());
+        let one = Subscription { types: Some(vec!["task_started".to_owned()]), run: Some("r".to_owned()) };
         assert_eq!(read(json!({ "events": ["task_started"], "runId": "r" })), Ok(one.clone()));
         for all in [json!({ "runId": "r" }), json!({ "events": [], "runId": "r" }), json!({ "events": ["x", "*"] })] {
-            assert_eq!(read(all), Ok(Wanted::default()));
+            assert_eq!(read(all), Ok(Subscription::default()));
         }
         let from = read(json!({ "events": ["*"], "runId": "r", "from": 3 }));
-        assert_eq!(from, Ok(Wanted { types: None, run: Some("r".to_owned()) }));
+        assert_eq!(from, Ok(Subscription { types: None, run: Some("r".to_owned()) }));
         assert_eq!(read(json!({ "events": "task_started" })), Err("BAD_REQUEST"));
         assert_eq!(read(json!({ "events": [1] })), Err("BAD_REQUEST"));
 
-        assert!(one.concerns("r") && !one.concerns("s") && Wanted::default().concerns("s"));
-        assert!(!Wanted { types: Some(Vec::new()), run: None }.concerns("r"), "who wants nothing");
+        assert!(one.concerns("r") && !one.concerns("s") && Subscription::default().concerns("s"));
+        assert!(!Subscription { types: Some(Vec::new()), run: None }.concerns("r"), "who wants nothing");
         assert!(one.admits("task_started", Some("r")) && !one.admits("task_started", Some("s")));
-        assert!(!one.admits("heartbeat", None) && Wanted::default().admits("heartbeat", None));
+        assert!(!one.admits("heartbeat", None) && Subscription::default().admits("heartbeat", None));
         assert!(one.admits_result("r"), "who names a run gets its result");
-        assert!(!one.admits_result("s") && !Wanted::default().admits_result("r"));
-        let results = Wanted { types: Some(vec!["run_result".to_owned()]), run: None };
+        assert!(!one.admits_result("s") && !Subscription::default().admits_result("r"));
+        let results = Subscription { types: Some(vec!["run_result".to_owned()]), run: None };
         assert!(results.admits_result("r") && results.admits_result("s"));
-        assert!(results.names("run_result") && !one.names("task_started") && !Wanted::default().names("run_result"));
+        assert!(
+            results.names("run_result") && !one.names("task_started") && !Subscription::default().names("run_result")
+        );
     }
 }

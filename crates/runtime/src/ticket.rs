@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::admission::{Admission, Admitted, Parked, Slot};
 
 /// A run's admission. Dropping it makes room for another run.
-pub(crate) struct Seat {
+pub(crate) struct Ticket {
     admission: Admission,
     run: Arc<str>,
     priority: Priority,
@@ -23,44 +23,44 @@ enum Held {
     Turn(oneshot::Receiver<Slot>),
     /// The run is about to join the line of all nodes.
     Line,
-    #[expect(dead_code, reason = "held for being dropped with the seat")]
+    #[expect(dead_code, reason = "held for being dropped with the ticket")]
     Parked(Parked),
     Nothing,
 }
 
-impl Seat {
+impl Ticket {
     /// Admits a new run; returns `None` when all slots and the queue are full.
-    pub(crate) fn enter(admission: &Admission, run: &Arc<str>, priority: Priority) -> Option<Seat> {
+    pub(crate) fn enter(admission: &Admission, run: &Arc<str>, priority: Priority) -> Option<Ticket> {
         let held = admission.enter(run, priority)?.into();
-        Some(Seat { admission: admission.clone(), run: run.clone(), priority, held })
+        Some(Ticket { admission: admission.clone(), run: run.clone(), priority, held })
     }
 
     /// Admits a run that was accepted before and has not begun.
-    pub(crate) fn rejoin(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
+    pub(crate) fn rejoin(admission: &Admission, run: &Arc<str>, priority: Priority) -> Ticket {
         let held = admission.rejoin(run, priority).into();
-        Seat { admission: admission.clone(), run: run.clone(), priority, held }
+        Ticket { admission: admission.clone(), run: run.clone(), priority, held }
     }
 
     /// Returns a slot for a run that had one before.
-    pub(crate) fn resume(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
+    pub(crate) fn resume(admission: &Admission, run: &Arc<str>, priority: Priority) -> Ticket {
         let held = Held::Slot(admission.resume());
-        Seat { admission: admission.clone(), run: run.clone(), priority, held }
+        Ticket { admission: admission.clone(), run: run.clone(), priority, held }
     }
 
     /// Admits a run without a slot, because it needs none until its work goes on.
-    pub(crate) fn without_slot(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
+    pub(crate) fn without_slot(admission: &Admission, run: &Arc<str>, priority: Priority) -> Ticket {
         let held = Held::Parked(admission.resume_parked());
-        Seat { admission: admission.clone(), run: run.clone(), priority, held }
+        Ticket { admission: admission.clone(), run: run.clone(), priority, held }
     }
 
     /// Admits a run that has this slot.
-    pub(crate) fn with(slot: Slot, admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
-        Seat { admission: admission.clone(), run: run.clone(), priority, held: Held::Slot(slot) }
+    pub(crate) fn with(slot: Slot, admission: &Admission, run: &Arc<str>, priority: Priority) -> Ticket {
+        Ticket { admission: admission.clone(), run: run.clone(), priority, held: Held::Slot(slot) }
     }
 
     /// Admits a run that waits in the line of all nodes: it gets no slot here before it leaves the line.
-    pub(crate) fn in_line(admission: &Admission, run: &Arc<str>, priority: Priority) -> Seat {
-        Seat { admission: admission.clone(), run: run.clone(), priority, held: Held::Line }
+    pub(crate) fn in_line(admission: &Admission, run: &Arc<str>, priority: Priority) -> Ticket {
+        Ticket { admission: admission.clone(), run: run.clone(), priority, held: Held::Line }
     }
 
     /// Returns whether the run may work.
