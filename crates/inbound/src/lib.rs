@@ -15,6 +15,7 @@ pub mod access;
 pub mod audit;
 pub mod body_memory;
 pub mod connections;
+pub mod deep_schemas;
 pub mod half_closed;
 pub mod head;
 pub mod oidc;

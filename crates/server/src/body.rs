@@ -19,6 +19,7 @@ use crate::Site;
 use crate::routes::hooks;
 use crate::unknown::Noted;
 use consort_inbound::body_memory::{self, HeldBody, Hold, SMALL};
+use consort_inbound::deep_schemas;
 use consort_inbound::problem::{Code, Problem};
 
 /// The time within which a body must arrive.
@@ -72,13 +73,17 @@ pub(crate) fn parsed(bytes: &[u8], is_typed: bool) -> Result<Value, Problem> {
     json(bytes).map_err(|error| Problem::bad_request(format!("Invalid JSON body: {error}")))
 }
 
+/// The parser's own words for its maximum nesting.
+const TOO_DEEP: &str = "recursion limit exceeded";
+
 /// Parses JSON, or returns the reason why it cannot be parsed.
 pub(crate) fn json(bytes: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        let told = error.to_string();
-        // The parser's own words for its maximum nesting.
-        told.replace("recursion limit exceeded", "nested deeper than 127 levels")
-    })
+    let parse = |bytes: &[u8]| serde_json::from_slice(bytes).map_err(|error| error.to_string());
+    let parsed = match parse(bytes) {
+        Err(error) if error.starts_with(TOO_DEEP) => deep_schemas::cut(bytes).map_or(Err(error), |cut| parse(&cut)),
+        parsed => parsed,
+    };
+    parsed.map_err(|error| error.replace(TOO_DEEP, "nested deeper than 127 levels"))
 }
 
 /// A body that is JSON or a file.

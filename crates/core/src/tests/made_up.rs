@@ -64,7 +64,7 @@ fn made_up_submissions_are_refused_with_words_or_taken_whole() {
 
 #[test]
 fn made_up_edits_are_refused_with_words() {
-    json(EDITS, |json| told(request::parse_edits(json).err().iter().flatten()));
+    json(EDITS, |json| told(request::parse_again(json).err().iter().flatten()));
 }
 
 #[test]

@@ -128,7 +128,7 @@ impl Completion {
                 self.reasoning.push_str(&line);
                 Some(self.chunk(json!({ "reasoning_content": line }), None))
             }
-            Piece::Break => {
+            Piece::Break | Piece::Voided => {
                 self.message.clear();
                 Some(self.chunk(json!({ "content": "\n\n" }), None))
             }

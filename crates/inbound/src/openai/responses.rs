@@ -50,8 +50,10 @@ pub struct Responding {
     /// The fields that the request decides.
     fixed: Map<String, Value>,
     /// The items that are complete.
-    output: Vec<Value>,
+    output: Vec<Complete>,
     open: Option<Item>,
+    /// The number of items before the message that is being written: others may stand between its parts.
+    message: usize,
     /// The number of the next event.
     next: u64,
 }
@@ -69,7 +71,7 @@ enum Kind {
 enum ItemStatus {
     InProgress,
     Completed,
-    /// It was cut at the output limit.
+    /// It was cut at the output limit, or does not count.
     Incomplete,
 }
 
@@ -78,10 +80,18 @@ struct Item {
     text: String,
 }
 
+/// An item that is complete.
+struct Complete {
+    kind: Kind,
+    item: Value,
+    /// Whether it counts. One that does not has its number, and is not in the response.
+    counts: bool,
+}
+
 impl Responding {
     /// Creates an answer of which nothing was said.
     pub fn new(head: Head, asked: &Asked) -> Responding {
-        Responding { fixed: fixed(asked), head, output: Vec::new(), open: None, next: 0 }
+        Responding { fixed: fixed(asked), head, output: Vec::new(), open: None, message: 0, next: 0 }
     }
 
     /// Returns the first events.
@@ -97,7 +107,8 @@ impl Responding {
     pub fn piece(&mut self, piece: &Piece) -> Vec<Event> {
         match piece {
             Piece::Thought(line) => self.say(Kind::Reasoning, &format!("{line}\n")),
-            Piece::Break => self.close(),
+            Piece::Break => self.end_message(ItemStatus::Completed),
+            Piece::Voided => self.void(),
             Piece::Words(words) => self.say(Kind::Message, words),
             Piece::Ended(_) => Vec::new(),
         }
@@ -145,6 +156,22 @@ impl Responding {
         events
     }
 
+    /// Closes the message; the next words are another's.
+    fn end_message(&mut self, status: ItemStatus) -> Vec<Event> {
+        let events = self.close_as(status);
+        self.message = self.output.len();
+        events
+    }
+
+    /// Closes the message, whose words do not count.
+    fn void(&mut self) -> Vec<Event> {
+        let first = self.message;
+        let events = self.end_message(ItemStatus::Incomplete);
+        let parts = self.output.iter_mut().skip(first).filter(|part| part.kind == Kind::Message);
+        parts.for_each(|part| part.counts = false);
+        events
+    }
+
     fn opened(&mut self, kind: Kind) -> Vec<Event> {
         let item = self.item(kind, ItemStatus::InProgress, None);
         let index = self.output.len();
@@ -183,7 +210,7 @@ impl Responding {
             self.at_part(done, kind, json!({ "part": part })),
             self.event("response.output_item.done", json!({ "output_index": index, "item": item })),
         ];
-        self.output.push(item);
+        self.output.push(Complete { kind, item, counts: true });
         events
     }
 
@@ -231,8 +258,9 @@ impl Responding {
 
     fn response(&self, status: ResponseStatus, usage: Option<Usage>) -> Value {
         let Head { id, created, model, thread, warnings } = &self.head;
+        let output: Vec<&Value> = self.output.iter().filter(|item| item.counts).map(|item| &item.item).collect();
         let mut response = json!({ "id": id, "object": "response", "created_at": created, "status": status,
-            "model": model, "output": self.output, "usage": usage.map(used) });
+            "model": model, "output": output, "usage": usage.map(used) });
         if let Value::Object(fields) = &mut response {
             fields.extend(self.fixed.clone());
             fields.extend(thread.iter().map(|id| ("conversation".to_owned(), json!({ "id": id }))));

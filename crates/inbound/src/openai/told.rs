@@ -1,6 +1,7 @@
 //! The frames of a turn or a run, as steps of an answer.
 
 use consort_chat::Numbered;
+use consort_core::answer::FollowUp;
 use consort_core::chat::Role;
 use consort_core::frame::chat::{CallStatus, ChatFrame, MessageRow, ToolCallUpdate};
 use consort_core::frame::field::{Review, TaskPlace};
@@ -26,6 +27,10 @@ const BUDGET: &str = "BUDGET_EXCEEDED";
 pub enum Step {
     /// A model is asked, whose words are part of the answer.
     Round,
+    /// The words of that model do not count: it has failed, and is perhaps asked again.
+    Voided,
+    /// The text of that model was cut at the output limit; the next one continues it.
+    Continues,
     /// Words of that model, at this position in its text.
     Words {
         /// The position, where the words are told with one.
@@ -99,7 +104,7 @@ impl Turn {
     fn event(&mut self, frame: &ChatFrame, thread: &str) -> Vec<Step> {
         match frame {
             ChatFrame::LlmStarted { level, .. } if level.depth == 0 => vec![Step::Round],
-            ChatFrame::LlmVoided { level, .. } if level.depth == 0 => vec![Step::Round],
+            ChatFrame::LlmVoided { level, .. } if level.depth == 0 => vec![Step::Voided],
             ChatFrame::LlmCompleted { level, content, .. } if level.depth == 0 => vec![Step::Said(content.clone())],
             ChatFrame::Message(row) if row.role == Role::Assistant => self.row(row),
             ChatFrame::ToolCallUpdate(update) => vec![Step::Thought(call(update))],
@@ -202,6 +207,12 @@ impl Run {
             }
             RunFrame::LlmIterationStarted { conversation, .. } if self.is_last(&conversation.turn_id) => {
                 vec![Step::Round]
+            }
+            RunFrame::ModelFailed { call, .. } if self.is_last(&call.conversation.turn_id) => vec![Step::Voided],
+            RunFrame::AnswerTruncated { call, then: FollowUp::Continue, in_call, .. }
+                if self.is_last(&call.conversation.turn_id) =>
+            {
+                vec![if in_call.is_some() { Step::Voided } else { Step::Continues }]
             }
             RunFrame::ToolCalled { tool_name, tool_arguments, tool_result, .. } => {
                 vec![Step::Thought(format!("{tool_name}({}) → {}", short(tool_arguments), short(tool_result)))]

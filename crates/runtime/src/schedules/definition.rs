@@ -17,9 +17,6 @@ pub const WINDOW_MS: Millis = 3_600_000;
 const SPAN_MAX: Millis = 365 * 24 * 3_600_000;
 /// The maximum number of bytes of the inputs of a schedule: they are stored with every run.
 const INPUTS_MAX: usize = 64 * 1024;
-/// The fields of a definition, in the words of the API.
-const FIELDS: [&str; 10] =
-    ["name", "cron", "every", "timezone", "workflow", "inputs", "overlap", "catchUp", "window", "jitter"];
 const OVERLAPS: [(&str, Overlap); 3] =
     [("skip", Overlap::Skip), ("queue", Overlap::Queue), ("cancel_previous", Overlap::CancelPrevious)];
 const CATCH_UPS: [(&str, CatchUp); 3] = [("none", CatchUp::None), ("one", CatchUp::One), ("all", CatchUp::All)];
@@ -111,7 +108,6 @@ impl Definition {
         let Value::Object(fields) = json else { return Err(vec![wrong("", "a schedule is a JSON object")]) };
         let mut reader = Reader { fields, mistakes: Vec::new() };
         let usual = Definition::new(&self.name);
-        reader.unknown();
         if let Some(Some(name)) = reader.text("name")
             && name != self.name
         {
@@ -160,15 +156,6 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn unknown(&mut self) {
-        let allowed = FIELDS.join(", ");
-        let unknown = self.fields.keys().filter(|key| !FIELDS.contains(&key.as_str())).take(FIELDS.len());
-        self.mistakes.extend(unknown.map(|key| {
-            let shown: String = key.chars().take(NAME_MAX).collect();
-            wrong(&shown, format!("is no field of a schedule; allowed are {allowed}"))
-        }));
-    }
-
     fn read<T>(&mut self, name: &str, wanted: &str, parse: impl Fn(&Value) -> Option<T>) -> Option<Option<T>> {
         let value = self.fields.get(name)?;
         if value.is_null() {
@@ -222,8 +209,7 @@ mod tests {
     fn everything_wrong_is_told_at_once_by_field() {
         let odd = json!({ "name": "a b", "cron": 3, "every": "soon", "timezone": "x", "overlap": "stop",
             "catchUp": true, "window": "1d", "jitter": 5, "inputs": [], "colour": "red" });
-        let expected =
-            ["colour", "cron", "every", "overlap", "catchUp", "window", "jitter", "inputs", "name", "timezone"];
+        let expected = ["cron", "every", "overlap", "catchUp", "window", "jitter", "inputs", "name", "timezone"];
         let mut found = places(&odd);
         found.sort_unstable();
         let mut expected = expected.map(str::to_owned).to_vec();

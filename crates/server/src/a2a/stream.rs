@@ -81,7 +81,13 @@ impl Agent {
             match step {
                 Step::Ended(_) => return,
                 Step::Waits(_) if self.asks(task).await => return,
-                Step::Waits(_) | Step::Round | Step::Words { .. } | Step::Said(_) | Step::Thought(_) => {}
+                Step::Waits(_)
+                | Step::Round
+                | Step::Voided
+                | Step::Continues
+                | Step::Words { .. }
+                | Step::Said(_)
+                | Step::Thought(_) => {}
             }
         }
     }
@@ -111,7 +117,12 @@ impl Telling {
         match step {
             Step::Ended(end) => self.end(end).await,
             Step::Waits(_) => self.asked().await,
-            step @ (Step::Round | Step::Words { .. } | Step::Said(_) | Step::Thought(_)) => {
+            step @ (Step::Round
+            | Step::Voided
+            | Step::Continues
+            | Step::Words { .. }
+            | Step::Said(_)
+            | Step::Thought(_)) => {
                 for piece in self.teller.take(step) {
                     self.piece(piece);
                 }
@@ -122,7 +133,7 @@ impl Telling {
     fn piece(&mut self, piece: Piece) {
         match piece {
             Piece::Thought(line) => self.status(TaskState::Working, Some(line)),
-            Piece::Break => {
+            Piece::Break | Piece::Voided => {
                 self.replaces = true;
                 self.sent.clear();
             }

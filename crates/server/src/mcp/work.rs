@@ -172,7 +172,7 @@ impl Handler {
                 }
                 Some(Step::Ended(End::Failed(problem))) => return Ok(failed(problem.message()).into()),
                 Some(Step::Ended(_)) => return Ok(finished(&self.work(&work.id).await?, &work.id).into()),
-                Some(Step::Round | Step::Words { .. } | Step::Said(_)) => {}
+                Some(Step::Round | Step::Voided | Step::Continues | Step::Words { .. } | Step::Said(_)) => {}
                 None => return Err(ErrorData::internal_error("the server is stopping", None)),
             }
         }

@@ -6,16 +6,16 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
-use consort_core::fork::{Keep, Wanted};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+
+use consort_core::fork::{Again, Keep, Wanted};
 use consort_core::request::{self, shape};
-use consort_core::view::RunDetail;
 use consort_runtime::engine::Engine;
 
-use super::submit::{Accepted, answer, trace};
+use super::submit::{Accepted, OUTCOME, Outcome, answer, rehearsal, trace};
 use crate::Site;
 use crate::access::{Caller, Scope};
 use crate::body::Sent;
@@ -38,8 +38,8 @@ fn again_as(endpoint: Endpoint, id: &'static str, summary: &'static str) -> Endp
         .takes(&[PREFER, TRACEPARENT])
         .optional_body::<shape::Edits>()
         .names_unknown()
-        .answers::<RunDetail<'_>>(StatusCode::OK, "What came of it, when that was waited for.")
-        .streams("What came of it, when that was waited for.")
+        .answers::<Outcome<'_>>(StatusCode::OK, OUTCOME)
+        .streams(OUTCOME)
         .answers::<Accepted>(StatusCode::ACCEPTED, "A new run was taken.")
         .with(&[LOCATION])
         .fails(&[Code::BadRequest, Code::InvalidModel, Code::InvalidTaskOverride, Code::MissingInput])
@@ -61,11 +61,16 @@ async fn fork(parts: Parts, sent: Sent) -> Result<Response, Problem> {
 async fn again(parts: Parts, sent: &Sent, keep: fn(Keep) -> Keep) -> Result<Response, Problem> {
     let (State(site), (Extension(runs), Extension(caller)), Path(run), headers) = parts;
     let response_mode = ResponseMode::read(&headers)?;
-    let (edits, from, mut warnings) = request::parse_edits(&sent.0)?;
+    let Again { edits, keep: from, dry_run, mut warnings } = request::parse_again(&sent.0)?;
     let catalog = &site.server.catalog;
     let traceparent = trace(&headers);
     let wanted =
         Wanted { keep: keep(from), edits: &edits, catalog, by: &caller.0, traceparent: traceparent.as_deref() };
+    if dry_run {
+        let forked = runs.rehearse_fork(&run, &wanted).await?;
+        warnings.extend(forked.warnings);
+        return Ok(Json(rehearsal(forked.run.spec(), &warnings)).into_response());
+    }
     let (new, forked) = runs.fork(&run, &wanted).await?;
     warnings.extend(forked.warnings);
     let accepted = Accepted::new(forked.run.spec(), &warnings).after(&forked.run);

@@ -42,15 +42,17 @@ pub(super) fn endpoints() -> Vec<Endpoint> {
     ]
 }
 
+/// The description of what is answered with 200.
+pub(super) const OUTCOME: &str = "What came of it: the run when it ended in time, its frames when `Accept` is \
+    `text/event-stream`, what would run when `dryRun` is true.";
+
 /// Describes an endpoint that starts a run and answers in the way that the request prefers.
 pub(super) fn runs_it(endpoint: Endpoint) -> Endpoint {
-    let outcome = "What came of it: the run when it ended in time, its frames when `Accept` is `text/event-stream`, \
-        what would run when `dryRun` is true.";
     endpoint
         .needs(Scope::Run, Whose::Runs)
         .takes(&[PREFER, TRACEPARENT])
-        .answers::<Outcome<'_>>(StatusCode::OK, outcome)
-        .streams(outcome)
+        .answers::<Outcome<'_>>(StatusCode::OK, OUTCOME)
+        .streams(OUTCOME)
         .answers::<Accepted>(StatusCode::ACCEPTED, "It was taken.")
         .with(&[LOCATION])
         .fails(&[Code::BadRequest, Code::CircularDependency, Code::InvalidModel, Code::InvalidSchema])
@@ -63,7 +65,7 @@ pub(super) fn runs_it(endpoint: Endpoint) -> Endpoint {
 #[serde(untagged)]
 #[schemars(inline)]
 #[expect(dead_code, reason = "the run is read before it is known which of them is answered")]
-enum Outcome<'a> {
+pub(super) enum Outcome<'a> {
     /// The run.
     Run(Box<RunDetail<'a>>),
     /// The run that would be started.
@@ -209,7 +211,7 @@ pub(crate) async fn take((site, runs): (&Site, &Engine), sent: &Sent, from: From
     let mut compiled = match read()? {
         Submission::DryRun(compiled) => {
             runs.check_attachments(&compiled).await?;
-            return Ok(Taken::Rehearsal(rehearsal(&compiled)));
+            return Ok(Taken::Rehearsal(rehearsal(&compiled.spec, &compiled.warnings)));
         }
         Submission::Run(compiled) => compiled,
     };
@@ -300,7 +302,7 @@ async fn ended(
 }
 
 /// Returns the plan that would be executed.
-pub(super) fn rehearsal(Compiled { spec, warnings, .. }: &Compiled) -> Rehearsal {
+pub(super) fn rehearsal(spec: &Spec, warnings: &[String]) -> Rehearsal {
     let tasks = spec.team().iter().enumerate().map(|(index, task)| rehearsed(spec, index, task)).collect();
     Rehearsal {
         dry_run: true,

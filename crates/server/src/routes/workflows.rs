@@ -195,7 +195,7 @@ async fn run(
     match submit::compiled(&request, || request::read(&request, &site.server.ensemble, &catalog))? {
         Submission::DryRun(compiled) => {
             runs.check_attachments(&compiled).await?;
-            Ok(Json(submit::rehearsal(&compiled)).into_response())
+            Ok(Json(submit::rehearsal(&compiled.spec, &compiled.warnings)).into_response())
         }
         Submission::Run(mut compiled) => {
             compiled.spec.name.clone_from(&saved.entry.document.name);

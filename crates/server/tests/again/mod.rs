@@ -124,6 +124,23 @@ async fn a_run_is_forked_where_a_task_began() {
     }
 }
 
+#[tokio::test]
+async fn a_dry_run_of_a_retry_or_a_fork_says_what_would_run_and_stores_nothing() {
+    let here = start(server(engine_with(Arc::default(), model(), pay(), Capacity::UNLIMITED), tasks())).await;
+    let failed = wait(&here, "/api/runs", json!({ "inputs": { "topic": "bad" } })).await;
+    let run = failed["runId"].as_str().unwrap();
+    for way in ["retry", "fork"] {
+        let path = format!("/api/runs/{run}/{way}");
+        let told = here.post(&path, json!({ "dryRun": true, "inputs": { "topic": "good" }, "colour": 1 })).await;
+        let json = told.json();
+        assert_eq!((told.status, &json["dryRun"], &json["workflow"]), (200, &json!(true), &json!("SEQUENTIAL")));
+        assert_eq!(json["tasks"][1]["description"], "Do b about good", "{json}");
+        assert!(json["warnings"][0].as_str().unwrap().contains("`colour`"), "{json}");
+        assert_eq!(here.post(&path, json!({ "dryRun": "yes" })).await.problem(), (400, "BAD_REQUEST".to_owned()));
+    }
+    assert_eq!(here.get("/api/runs").await.json()["total"], 1, "no run was made");
+}
+
 /// Returns an engine over any log.
 fn over(log: &Arc<dyn Log>, model: &ScriptedModel, tool: &ScriptedTool) -> Engine {
     let seams = engine_with(Arc::default(), model.clone(), tool.clone(), Capacity::UNLIMITED).seams().clone();

@@ -73,6 +73,26 @@ async fn a_schema_that_explodes_is_refused_wherever_a_request_may_bring_one() {
     assert_eq!(here.get("/api/runs").await.json()["total"], 0);
 }
 
+#[tokio::test]
+async fn a_schema_is_refused_as_such_at_any_depth() {
+    let here = here().await;
+    let (mut socket, _) = here.greeted().await;
+    for levels in [33, 62, 70, 1_000] {
+        let (begin, end) = (r#"{"properties":{"a":"#.repeat(levels), "}}".repeat(levels));
+        let tasks = format!(r#"[{{"name":"a","description":"x","outputSchema":{begin}{{}}{end}}}]"#);
+        for (path, body) in [
+            ("/api/runs", format!(r#"{{"tasks":{tasks}}}"#)),
+            ("/api/workflows", format!(r#"{{"name":"w","tasks":{tasks}}}"#)),
+        ] {
+            let answer = here.send(&format!("POST {path} HTTP/1.1\r\nHost: localhost"), body.as_bytes()).await;
+            assert_eq!(answer.problem(), (400, "INVALID_SCHEMA".to_owned()), "{levels}: {answer:?}");
+        }
+        socket.say_text(&format!(r#"{{"type":"run_request","requestId":"r{levels}","tasks":{tasks}}}"#)).await;
+        let ack = socket.first("run_ack").await;
+        assert_eq!((&ack["requestId"], &ack["status"]), (&json!(format!("r{levels}")), &json!("REJECTED")), "{ack}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_schema_that_explodes_is_refused_of_a_clients_own_tools() {
     let here = here().await;

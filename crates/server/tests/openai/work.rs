@@ -1,7 +1,7 @@
 //! The work behind an answer: runs, decisions that wait for a person, repetition, restarts.
 
 use consort_core::catalog::{EffectClass, Permission};
-use consort_core::message::Stop;
+use consort_core::message::{Failure, FailureKind, Message, Stop};
 use consort_core::spec::ReviewRule;
 use consort_tools::ScriptedTool;
 use tokio::sync::Notify;
@@ -180,4 +180,53 @@ async fn half_an_answer_is_incomplete_in_its_status_and_in_its_item() {
     assert_eq!(done["item"]["status"], "incomplete", "{done}");
     let end = events.last().unwrap();
     assert_eq!((&end["type"], &end["response"]["output"][0]), (&json!("response.incomplete"), &done["item"]));
+}
+
+/// Returns the texts of the messages of a response.
+fn messages(response: &Value) -> Vec<&str> {
+    let items = response["output"].as_array().unwrap().iter().filter(|item| item["type"] == "message");
+    items.map(|item| item["content"][0]["text"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_words_of_a_model_that_failed_are_no_part_of_a_response() {
+    let failure = Failure {
+        kind: FailureKind::Overloaded,
+        message: "busy".to_owned(),
+        retry_after_ms: Some(1),
+        status: None,
+        charged: false,
+    };
+    let model = ScriptedModel::new()
+        .when(|ask| ask.attempt == 0, Line::new().says("half an answer").breaks(failure))
+        .otherwise(Line::new().says("whole"));
+    let here = serving(&model).await;
+    for asked in ["consort", "consort/test"] {
+        let request = json!({ "model": asked, "input": "hi" });
+        let request = if asked == "consort" { request } else { with(request, json!({ "metadata": { "style": "z" } })) };
+        let response = here.post(RESPONSES, request.clone()).await.json();
+        assert_eq!(messages(&response), ["whole"], "{response}");
+        let events = data(&here.post(RESPONSES, with(request, json!({ "stream": true }))).await);
+        assert_eq!(messages(&events.last().unwrap()["response"]), ["whole"], "{events:?}");
+        let done = events.iter().filter(|event| event["type"] == "response.output_item.done");
+        let done: Vec<_> = done.map(|event| &event["item"]).filter(|item| item["type"] == "message").collect();
+        let said = |item: &Value| (item["content"][0]["text"].clone(), item["status"].clone());
+        let expected = [(json!("half an answer"), json!("incomplete")), (json!("whole"), json!("completed"))];
+        assert_eq!(done.into_iter().map(said).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_and_continued_is_sent_once() {
+    let is_continued = |ask: &Ask| ask.messages.iter().any(|message| matches!(message, Message::Assistant(_)));
+    let model = ScriptedModel::new()
+        .when(is_continued, Line::new().says("and the end."))
+        .otherwise(Line::new().says("The beginning ").stops(Stop::Length));
+    let here = serving(&model).await;
+    let style = json!({ "metadata": { "style": "verse" }, "model": "consort/test" });
+    let whole = "The beginning and the end.";
+    let streamed = with(with(asks("a song"), style.clone()), json!({ "stream": true }));
+    assert_eq!(deltas(&data(&here.post(COMPLETIONS, streamed).await), "content"), whole);
+    let response = here.post(RESPONSES, with(json!({ "input": "a song" }), style)).await.json();
+    assert_eq!(messages(&response), [whole], "{response}");
 }

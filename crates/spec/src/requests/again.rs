@@ -15,6 +15,19 @@ pub enum Keep {
     BeforeTask(String),
 }
 
+/// A request for such a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Again {
+    /// The changes.
+    pub edits: Edits,
+    /// The part that is kept.
+    pub keep: Keep,
+    /// Whether to only report what would run.
+    pub dry_run: bool,
+    /// Warnings about unknown fields.
+    pub warnings: Vec<String>,
+}
+
 /// The changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edits {

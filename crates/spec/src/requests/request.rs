@@ -8,7 +8,7 @@ pub mod shape;
 use serde_json::Value;
 
 use crate::queue::Priority;
-use crate::requests::again::{Edits, Keep};
+use crate::requests::again::{Again, Edits, Keep};
 use crate::requests::agent::Agent;
 use crate::requests::attachments::{ATTACHMENTS_MAX, AttachmentSource};
 use crate::requests::bounds::EDITED_OUTPUT_BYTES_MAX;
@@ -73,10 +73,7 @@ pub fn read(json: &Value, ensemble: &Ensemble, catalog: &Catalog) -> Result<Subm
         return Err(vec![Mistake::new(Code::NotConfigured, "", message)]);
     }
     let (request, warnings) = parse(json)?;
-    let wanted = json.get("dryRun").filter(|value| !value.is_null());
-    let dry_run = wanted
-        .map_or(Some(false), Value::as_bool)
-        .ok_or_else(|| vec![Mistake::new(Code::BadRequest, "dryRun", "must be true or false")])?;
+    let dry_run = dry_run(json)?;
     let mut compiled = compile(ensemble, request, catalog)?;
     compiled.warnings.splice(0..0, warnings);
     Ok(if dry_run { Submission::DryRun(compiled) } else { Submission::Run(compiled) })
@@ -92,15 +89,23 @@ pub fn parse(json: &Value) -> Result<(Request, Vec<String>), Vec<Mistake>> {
     if notes.mistakes.is_empty() { Ok((request, notes.warnings)) } else { Err(notes.mistakes) }
 }
 
-/// Reads the changes for a run that continues another one's record, and the end of that record. Returns
-/// them with warnings about unknown fields.
-pub fn parse_edits(json: &Value) -> Result<(Edits, Keep, Vec<String>), Vec<Mistake>> {
+/// Reads a request for a run that continues another one's record.
+pub fn parse_again(json: &Value) -> Result<Again, Vec<Mistake>> {
+    let dry_run = dry_run(json)?;
     let mut notes = Notes::default();
     let (edits, keep) = match Fields::of(json, "", &mut notes) {
         Some(mut fields) => edits(&mut fields),
         None => (Edits::default(), Keep::Before(None)),
     };
-    if notes.mistakes.is_empty() { Ok((edits, keep, notes.warnings)) } else { Err(notes.mistakes) }
+    let Notes { mistakes, warnings, .. } = notes;
+    if mistakes.is_empty() { Ok(Again { edits, keep, dry_run, warnings }) } else { Err(mistakes) }
+}
+
+/// Returns whether a request only asks what would run.
+fn dry_run(json: &Value) -> Result<bool, Vec<Mistake>> {
+    let sent = json.get("dryRun").filter(|value| !value.is_null());
+    sent.map_or(Some(false), Value::as_bool)
+        .ok_or_else(|| vec![Mistake::new(Code::BadRequest, "dryRun", "must be true or false")])
 }
 
 fn edits(fields: &mut Fields<'_>) -> (Edits, Keep) {
@@ -449,7 +454,7 @@ mod tests {
         assert_eq!(asked_for(request), described::<shape::RunRequest>());
         let mut edited = described::<shape::Edits>();
         // They are named only to be refused, or mean nothing here.
-        edited.extend(["tasks", "groups", "attachments", "dryRun"].map(str::to_owned));
+        edited.extend(["tasks", "groups", "attachments"].map(str::to_owned));
         assert_eq!(asked_for(edits), edited);
     }
 

@@ -72,6 +72,8 @@ pub struct Edits {
     pub options: Option<Options>,
     /// Options for the models' answers.
     pub model_options: Option<ModelOptions>,
+    /// Whether to only report what would run.
+    pub dry_run: Option<bool>,
 }
 
 /// A task a request brings.
