@@ -22,7 +22,6 @@ use crate::gone::Gone;
 use crate::limits::{FRAME_MAX, PROGRESS_EVERY, RESULT_MAX, WORDS_MAX, cut};
 use crate::link;
 use crate::links::{Link, Links, Parcel, Pending, Side};
-use crate::remote::NetworkToolCatalog;
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
 use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Complaint, Frame, Hello, Progress, Response};
@@ -356,8 +355,7 @@ impl DynamicToolProvider for PeerTools {
 
     fn resolve(&self) -> Vec<Arc<dyn Tool>> {
         let Some(network) = self.network() else { return Vec::new() };
-        let peers = NetworkToolCatalog::all(&network).resolve();
-        let peers = peers.into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
+        let peers = network.peer_tools().into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
         peers.chain(network.agents().tools()).collect()
     }
 

@@ -235,42 +235,20 @@ fn words(args: &Value) -> String {
     only.and_then(Value::as_str).map_or_else(|| args.to_string(), str::to_owned)
 }
 
-/// The tools on the network, looked up anew each time.
-#[derive(Clone)]
-pub struct NetworkToolCatalog {
-    network: Network,
-    tag: Option<String>,
-}
-
-impl NetworkToolCatalog {
-    /// Returns a catalog of all tools.
-    pub fn all(network: &Network) -> NetworkToolCatalog {
-        NetworkToolCatalog { network: network.for_calls(), tag: None }
-    }
-
-    /// Returns a catalog of the tools with this tag.
-    pub fn tagged(tag: &str, network: &Network) -> NetworkToolCatalog {
-        NetworkToolCatalog { network: network.for_calls(), tag: Some(tag.to_owned()) }
-    }
-
-    /// Returns the current tools: one for each ensemble and capability, of ensembles that accept work.
-    pub fn resolve(&self) -> Vec<NetworkTool> {
-        let realm = self.network.options().realm.as_deref();
-        let tools: Vec<Shared> = self.network.registry(|registry| {
+impl Network {
+    /// Returns the current tools of peers: one for each ensemble and capability, of ensembles that accept work.
+    pub(crate) fn peer_tools(&self) -> Vec<NetworkTool> {
+        let realm = self.options().realm.as_deref();
+        let shared: Vec<Shared> = self.registry(|registry| {
             let is_tool = |shared: &Shared| {
                 shared.capability.kind == CapabilityKind::Tool && registry.may_ask(&shared.ensemble, realm)
             };
-            match &self.tag {
-                Some(tag) => registry.find_by_tag(tag).filter(is_tool).collect(),
-                None => registry.all().filter(is_tool).collect(),
-            }
+            registry.all().filter(is_tool).collect()
         });
-        let tool = |shared: Shared| NetworkTool::new(&self.network, &shared.ensemble, shared.capability).of_any();
-        tools.into_iter().map(tool).collect()
+        let tool = |shared: Shared| NetworkTool::new(self, &shared.ensemble, shared.capability).of_any();
+        shared.into_iter().map(tool).collect()
     }
-}
 
-impl Network {
     /// Returns the tool of this name, even if its ensemble is disconnected: then the model gets a notice, unless
     /// any ensemble that shares the same is meant.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
