@@ -8,7 +8,7 @@ use crate::state::conversation::Conversation;
 use crate::state::run::Run;
 use consort_spec::event::{End, Event, EventKind};
 use consort_spec::id::{Id, Millis};
-use consort_spec::message::{Failure, FailureKind, Outcome, Reply, Stop, Usage};
+use consort_spec::message::{Failure, Outcome, Reply, Stop, Usage};
 use consort_spec::provider::Provider;
 
 /// The id of the span of a run as a whole.
@@ -127,7 +127,7 @@ impl Run {
     }
 
     fn failure_span(&self, id: &Id, at: Millis, failure: &Failure) -> Option<Span> {
-        Some(self.chat_span(id, at)?.failed(failure_word(failure.kind), &failure.to_string()))
+        Some(self.chat_span(id, at)?.failed(failure.kind.into(), &failure.to_string()))
     }
 
     /// Returns the span of a request to a model.
@@ -266,19 +266,5 @@ pub(crate) fn finish_reason(reply: &Reply) -> &'static str {
         Stop::End => "stop",
         Stop::Length => "length",
         Stop::Filtered => "content_filter",
-    }
-}
-
-fn failure_word(kind: FailureKind) -> &'static str {
-    match kind {
-        FailureKind::RateLimited => "rate_limited",
-        FailureKind::Overloaded => "overloaded",
-        FailureKind::Timeout => "timeout",
-        FailureKind::Network => "network",
-        FailureKind::Malformed => "malformed",
-        FailureKind::Overflow => "overflow",
-        FailureKind::Unauthorized => "unauthorized",
-        FailureKind::Refused => "refused",
-        FailureKind::Dropped => "dropped",
     }
 }

@@ -16,6 +16,7 @@ use consort_spec::message::Outcome;
 use consort_spec::spec::{OnTimeout, Review, ReviewRule, Task};
 use consort_spec::text::Text;
 use consort_spec::time::iso;
+use strum::IntoStaticStr;
 
 /// A review, from its opening on.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,8 +105,9 @@ pub enum ReviewStanding {
 }
 
 /// The end of a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum ReviewOutcome {
     /// The run goes on.
     Continue,
@@ -124,14 +126,7 @@ pub enum ReviewOutcome {
 impl ReviewOutcome {
     /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            ReviewOutcome::Continue => "CONTINUE",
-            ReviewOutcome::Edit => "EDIT",
-            ReviewOutcome::ExitEarly => "EXIT_EARLY",
-            ReviewOutcome::Reject => "REJECT",
-            ReviewOutcome::TimedOut => "TIMED_OUT",
-            ReviewOutcome::Closed => "CLOSED",
-        }
+        self.into()
     }
 }
 

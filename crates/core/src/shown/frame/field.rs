@@ -10,6 +10,7 @@ use consort_spec::event::{AfterFailure, Decision, End, Exit, Timing};
 use consort_spec::spec::OnTimeout;
 use consort_spec::text::Text;
 pub use consort_spec::time::Iso;
+use strum::IntoStaticStr;
 
 /// A field that chats write as `null` where runs leave it out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -303,8 +304,9 @@ pub struct Review {
 }
 
 /// The word for a decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum DecisionWord {
     /// The run goes on.
     Continue,
@@ -319,12 +321,7 @@ pub enum DecisionWord {
 impl DecisionWord {
     /// Returns the word, as `serde` writes it.
     pub fn word(self) -> &'static str {
-        match self {
-            DecisionWord::Continue => "CONTINUE",
-            DecisionWord::Edit => "EDIT",
-            DecisionWord::ExitEarly => "EXIT_EARLY",
-            DecisionWord::Reject => "REJECT",
-        }
+        self.into()
     }
 }
 

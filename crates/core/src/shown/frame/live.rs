@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::shown::frame::chat::Level;
 use crate::shown::frame::field::{ConversationPlace, Iso};
 
 /// A frame that is not stored.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum LiveFrame {
     /// Words of a model of a run.
     #[serde(rename_all = "camelCase")]
@@ -116,11 +118,7 @@ pub enum ProgressPlace {
 impl LiveFrame {
     /// Returns the type of the frame, as `serde` writes it.
     pub fn kind(&self) -> &'static str {
-        match self {
-            LiveFrame::Token { .. } => "token",
-            LiveFrame::Chunk { .. } => "chunk",
-            LiveFrame::ToolProgress(_) => "tool_progress",
-        }
+        self.into()
     }
 
     /// Returns the frame as it is sent.

@@ -19,6 +19,7 @@ use consort_spec::event::{End, Timing};
 use consort_spec::id::{Id, Millis, Place};
 use consort_spec::template::Inputs;
 use consort_spec::text::Text;
+use strum::IntoStaticStr;
 
 /// Everything about a run that fits one answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -154,8 +155,9 @@ struct Progress<'a> {
 }
 
 /// The stage of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 enum TaskStatus {
     Pending,
     Running,
@@ -268,15 +270,7 @@ impl<'a> RunDetail<'a> {
 
 impl TaskStatus {
     fn word(self) -> &'static str {
-        match self {
-            TaskStatus::Pending => "PENDING",
-            TaskStatus::Running => "RUNNING",
-            TaskStatus::Waiting => "WAITING",
-            TaskStatus::Completed => "COMPLETED",
-            TaskStatus::Failed => "FAILED",
-            TaskStatus::Cancelled => "CANCELLED",
-            TaskStatus::Skipped => "SKIPPED",
-        }
+        self.into()
     }
 }
 
