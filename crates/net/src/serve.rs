@@ -182,11 +182,7 @@ impl Serve {
         let on_behalf = engine.seen_with(Sight::All(name.by.clone()));
         match on_behalf.submit(NewRun::new(compiled).claiming([claim])).await {
             Ok(run) => {
-                let position = engine.queue_position(&run).unwrap_or(0);
-                accept(request, position as u64, replies).await;
-                if self.is_withdrawn(&name) {
-                    self.clone().stop(name, ASKER).await;
-                }
+                self.accepted(request, &run, replies, name).await;
                 Ok(run)
             }
             Err(engine::Error::Log(log::Error::Claimed { by, .. })) => {
@@ -198,8 +194,16 @@ impl Serve {
         }
     }
 
-    /// Reports that a repeated request is under way, if it
-    /// still is; rejects a different request with the same id.
+    /// Reports that a new run performs the request, and stops the run if its request was withdrawn meanwhile.
+    async fn accepted(&self, request: &Request, run: &str, replies: &Replies, name: RequestName) {
+        let position = self.inner.engine.queue_position(run).unwrap_or(0);
+        accept(request, position as u64, replies).await;
+        if self.is_withdrawn(&name) {
+            self.clone().stop(name, ASKER).await;
+        }
+    }
+
+    /// Reports that a repeated request is under way, if it still is; rejects a different request with the same id.
     async fn known_already(&self, request: &Request, run: &str, replies: &Replies) -> Result<(), Response> {
         let id = request.id();
         let run = self.inner.engine.run(run).await.map_err(|error| unavailable(id, &error))?;

@@ -26,12 +26,11 @@ const HISTORY: &str = "history";
 
 /// Compiles a turn whose tasks are those of a workflow.
 pub fn compile_workflow(
-    order: Order,
+    mut order: Order,
     document: &Document,
     rules: &Rules,
     catalog: &Catalog,
 ) -> Result<Compiled, Vec<Mistake>> {
-    let mut order = order;
     order.turn.allowed_hosts = super::allowed_hosts(rules, catalog);
     order.turn.executes = rules.classes.contains(&Permission::Execute);
     let model = order.model.or_else(|| rules.model.clone());

@@ -22,6 +22,14 @@ struct Errand {
     task_description: String,
 }
 
+impl Errand {
+    /// Reads the arguments of a call; the error tells the model what is wrong.
+    fn parse(call: &Call) -> Result<Errand, String> {
+        let read = serde_json::from_str(call.args.as_str()).and_then(|args: Value| serde_json::from_value(args));
+        read.map_err(|error| format!("invalid_tool_arguments: {error}; needed are `agentRole` and `taskDescription`"))
+    }
+}
+
 impl Run {
     /// Starts another agent's conversation, or answers with an error.
     pub(crate) fn hand_over(
@@ -35,11 +43,9 @@ impl Run {
             plan.record(EventKind::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
             plan.record(EventKind::returned(id, Outcome::failed(reason)));
         };
-        let errand = serde_json::from_str(call.args.as_str()).and_then(|args: Value| serde_json::from_value(args));
-        let Errand { agent_role, task_description } = match errand {
+        let Errand { agent_role, task_description } = match Errand::parse(call) {
             Ok(errand) => errand,
-            Err(error) => {
-                let reason = format!("invalid_tool_arguments: {error}; needed are `agentRole` and `taskDescription`");
+            Err(reason) => {
                 refuse(String::new(), reason, plan);
                 return Ok(());
             }

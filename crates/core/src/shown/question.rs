@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 
+use crate::chat::PendingApproval;
+use crate::shown::view::Review;
 use crate::state::run::Run;
 
 /// The note about an output that was cut, for the person who decides about it.
@@ -44,39 +46,39 @@ impl Question {
 impl Run {
     /// Returns the questions that wait for a person, the oldest first.
     pub fn open_questions(&self, run: &str) -> Vec<Question> {
-        let reviews = self.pending_reviews(run).into_iter().map(|review| {
-            let needs = if review.prompt.is_some() { Needs::Words } else { Needs::Decision };
-            let asked = review.prompt.clone().unwrap_or_else(|| format!("Review the task '{}'", review.task_name));
-            let shown = Some(review.task_output.as_str()).filter(|output| !output.is_empty());
-            let output: String = shown
-                .into_iter()
-                .chain(review.truncated.then_some(OUTPUT_CUT))
-                .map(|text| format!("\n\n{text}"))
-                .collect();
-            let schema = json!({
-                "type": "object",
-                "properties": {
-                    "decision": { "type": "string", "enum": ["APPROVE", "EDIT", "REJECT", "EXIT_EARLY"] },
-                    "revisedOutput": { "type": "string", "description": "The output that counts instead, for EDIT" },
-                    "feedback": { "type": "string", "description": "What should be better, for REJECT" }
-                },
-                "required": ["decision"]
-            });
-            let page = format!("/reviews/{}", review.review_id);
-            Question { id: review.review_id.clone(), needs, message: format!("{asked}{output}"), schema, page }
-        });
         let approvals = if self.spec().chat.is_some() { self.pending_approvals(run) } else { Vec::new() };
-        let approvals = approvals.into_iter().map(|pending| {
-            let approval = &pending.approval;
-            let schema = json!({
-                "type": "object",
-                "properties": { "decision": { "type": "string", "enum": ["allow", "allow_for_chat", "deny"] } },
-                "required": ["decision"]
-            });
-            let message = format!("{}\n{} {}", approval.message, approval.tool_name, approval.args);
-            let page = format!("/chat/{}", pending.thread_id);
-            Question { id: approval.approval_id.clone(), needs: Needs::Permission, message, schema, page }
-        });
-        reviews.chain(approvals).collect()
+        let reviews = self.pending_reviews(run);
+        reviews.iter().map(about_review).chain(approvals.iter().map(about_approval)).collect()
     }
+}
+
+fn about_review(review: &Review) -> Question {
+    let needs = if review.prompt.is_some() { Needs::Words } else { Needs::Decision };
+    let asked = review.prompt.clone().unwrap_or_else(|| format!("Review the task '{}'", review.task_name));
+    let shown = Some(review.task_output.as_str()).filter(|output| !output.is_empty());
+    let parts = shown.into_iter().chain(review.truncated.then_some(OUTPUT_CUT));
+    let output: String = parts.map(|text| format!("\n\n{text}")).collect();
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "decision": { "type": "string", "enum": ["APPROVE", "EDIT", "REJECT", "EXIT_EARLY"] },
+            "revisedOutput": { "type": "string", "description": "The output that counts instead, for EDIT" },
+            "feedback": { "type": "string", "description": "What should be better, for REJECT" }
+        },
+        "required": ["decision"]
+    });
+    let page = format!("/reviews/{}", review.review_id);
+    Question { id: review.review_id.clone(), needs, message: format!("{asked}{output}"), schema, page }
+}
+
+fn about_approval(pending: &PendingApproval) -> Question {
+    let approval = &pending.approval;
+    let schema = json!({
+        "type": "object",
+        "properties": { "decision": { "type": "string", "enum": ["allow", "allow_for_chat", "deny"] } },
+        "required": ["decision"]
+    });
+    let message = format!("{}\n{} {}", approval.message, approval.tool_name, approval.args);
+    let page = format!("/chat/{}", pending.thread_id);
+    Question { id: approval.approval_id.clone(), needs: Needs::Permission, message, schema, page }
 }

@@ -19,7 +19,7 @@ use crate::state::gate::DecidedBy;
 use crate::state::run::{Ended, How, Run, Timer};
 use consort_spec::event::{self, End, Event};
 use consort_spec::id::{Id, Millis};
-use consort_spec::message::{Message, Outcome, Reply};
+use consort_spec::message::{Message, Outcome, Reply, Usage};
 use consort_spec::text::Text;
 
 /// The additional state of a run that is a turn.
@@ -149,7 +149,7 @@ impl State {
 
 impl Run {
     /// Applies an event to the turn's part of the state, after it was applied to the run.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact says anything to a chat")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other event says anything to a chat")]
     pub(crate) fn note(&mut self, event: &Event) {
         let spec = self.spec.clone();
         let Some(turn) = &spec.chat else { return };
@@ -161,18 +161,7 @@ impl Run {
             event::EventKind::RunAccepted { .. } => self.begin_chat(turn),
             event::EventKind::ModelReplied { conversation, reply, usage, .. } => {
                 self.note_reply(conversation, reply);
-                let model = self
-                    .conversations
-                    .get(conversation)
-                    .map(|conversation| conversation.asking.model.clone())
-                    .unwrap_or_default();
-                let price = self.models.get(&model).and_then(|model| model.price);
-                let used = self.chat.by_model.entry(model).or_default();
-                used.llm_calls += 1;
-                match usage {
-                    Some(usage) => used.add(usage, price.as_ref()),
-                    None => used.unknown = true,
-                }
+                self.note_usage(conversation, usage.as_ref());
             }
             event::EventKind::ModelFailed { conversation, failure, said, .. } if conversation.parent().is_none() => {
                 self.chat.partial = if self.converses(conversation) { said.clone() } else { Text::default() };
@@ -189,6 +178,19 @@ impl Run {
                 self.note_end(call, outcome, *duration_ms)
             }
             _ => {}
+        }
+    }
+
+    /// Adds the tokens and the cost of a reply to those of its model.
+    fn note_usage(&mut self, conversation: &Id, usage: Option<&Usage>) {
+        let asked = self.conversations.get(conversation);
+        let model = asked.map(|conversation| conversation.asking.model.clone()).unwrap_or_default();
+        let price = self.models.get(&model).and_then(|model| model.price);
+        let used = self.chat.by_model.entry(model).or_default();
+        used.llm_calls += 1;
+        match usage {
+            Some(usage) => used.add(usage, price.as_ref()),
+            None => used.unknown = true,
         }
     }
 

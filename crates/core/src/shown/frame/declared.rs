@@ -38,36 +38,34 @@ impl Run {
             Evaluated::Value(value) => (Some(value.clone()), None),
             Evaluated::Failed(reason) => (None, Some(reason.clone())),
         };
-        let expression = written.unwrap_or_default();
-        let evaluation = match of {
+        let evaluation = Evaluation {
+            task_index: None,
+            task_name: None,
+            turn_id: None,
+            group: None,
+            item: None,
+            round: None,
+            key,
+            expression: written.unwrap_or_default(),
+            value,
+            error,
+        };
+        Frame::ExpressionEvaluated(match of {
             Subject::Task { conversation } => {
                 let place = conversation.site();
                 Evaluation {
                     task_index: Some(self.shown(conversation)),
                     task_name: self.spec().tasks.get(place.task).map(|task| task.name.clone()),
                     turn_id: Some(conversation.to_string()),
-                    group: None,
                     item: place.item,
                     round: place.round,
-                    key,
-                    expression,
-                    value,
-                    error,
+                    ..evaluation
                 }
             }
-            Subject::Group { group, round } => Evaluation {
-                task_index: None,
-                task_name: None,
-                turn_id: None,
-                group: self.spec().groups.get(*group).map(|group| group.name.clone()),
-                item: None,
-                round: *round,
-                key,
-                expression,
-                value,
-                error,
-            },
-        };
-        Frame::ExpressionEvaluated(evaluation)
+            Subject::Group { group, round } => {
+                let group = self.spec().groups.get(*group).map(|group| group.name.clone());
+                Evaluation { group, round: *round, ..evaluation }
+            }
+        })
     }
 }
