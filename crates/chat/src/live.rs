@@ -9,7 +9,7 @@ use consort_runtime::ring::{Listener, Ring};
 use tokio::sync::watch;
 
 use super::Chats;
-use super::line::QUEUE_MAX;
+use super::message_queue::QUEUE_MAX;
 
 /// One thread.
 pub(super) struct LiveThread {
@@ -29,7 +29,7 @@ struct State {
     has_queue_worker: bool,
     has_mining_worker: bool,
     /// The subscriptions to turns to come.
-    seats: Vec<Weak<Seat>>,
+    subscriptions: Vec<Weak<TurnSubscription>>,
     /// The last refused messages, with the frames about them.
     refusals: VecDeque<(Arc<str>, Arc<str>)>,
     /// The total number of refused messages.
@@ -39,9 +39,9 @@ struct State {
 /// A subscription to turns of a thread from their first token, taken before they
 /// begin: it holds the newest one not yet taken.
 #[derive(Default)]
-pub struct Seat(Mutex<Option<(Arc<str>, Listener)>>);
+pub struct TurnSubscription(Mutex<Option<(Arc<str>, Listener)>>);
 
-impl Seat {
+impl TurnSubscription {
     fn put(&self, turn: &Arc<str>, heard: Listener) {
         *self.heard() = Some((turn.clone(), heard));
     }
@@ -110,12 +110,14 @@ impl LiveThread {
     /// Returns whether it holds nothing that a new one would not.
     fn is_idle(self: &Arc<Self>) -> bool {
         let state = self.state();
-        let State { attached: 0, attended: None, has_queue_worker: false, has_mining_worker: false, seats, .. } =
-            &*state
+        let State {
+            attached: 0, attended: None, has_queue_worker: false, has_mining_worker: false, subscriptions, ..
+        } = &*state
         else {
             return false;
         };
-        let is_heard = seats.iter().any(|seat| seat.strong_count() > 0) || self.news.receiver_count() > 0;
+        let is_heard =
+            subscriptions.iter().any(|subscription| subscription.strong_count() > 0) || self.news.receiver_count() > 0;
         !is_heard && Arc::strong_count(self) == 1
     }
 
@@ -128,9 +130,9 @@ impl LiveThread {
     /// Returns the ring for a turn that is about to begin; every subscription gets it.
     pub(super) fn begins(&self, turn: &Arc<str>) -> Ring {
         let ring = Ring::default();
-        self.state().seats.retain(|seat| match seat.upgrade() {
-            Some(seat) => {
-                seat.put(turn, ring.subscribe());
+        self.state().subscriptions.retain(|subscription| match subscription.upgrade() {
+            Some(subscription) => {
+                subscription.put(turn, ring.subscribe());
                 true
             }
             None => false,
@@ -139,12 +141,12 @@ impl LiveThread {
     }
 
     /// Subscribes to turns that begin from now on.
-    pub(super) fn seat(&self) -> Arc<Seat> {
-        let seat = Arc::new(Seat::default());
+    pub(super) fn subscribe(&self) -> Arc<TurnSubscription> {
+        let subscription = Arc::new(TurnSubscription::default());
         let mut state = self.state();
-        state.seats.retain(|seat| seat.strong_count() > 0);
-        state.seats.push(Arc::downgrade(&seat));
-        seat
+        state.subscriptions.retain(|subscription| subscription.strong_count() > 0);
+        state.subscriptions.push(Arc::downgrade(&subscription));
+        subscription
     }
 
     /// Records that a queued message was refused; the frame holds the reason.
@@ -275,10 +277,16 @@ mod tests {
     fn threads_that_were_only_named_are_forgotten_and_those_in_use_are_not() {
         let live = Live::default();
         let held = live.live_thread("held");
-        let seat = live.live_thread("sat").seat();
+        let subscription = live.live_thread("sat").subscribe();
         (0..10 * KNOWN_MIN).for_each(|n| drop(live.live_thread(&n.to_string())));
         assert!(live.known().all.len() <= KNOWN_MIN);
         assert!(Arc::ptr_eq(&held, &live.live_thread("held")));
-        assert!(live.live_thread("sat").state().seats.iter().any(|known| known.as_ptr() == Arc::as_ptr(&seat)));
+        assert!(
+            live.live_thread("sat")
+                .state()
+                .subscriptions
+                .iter()
+                .any(|known| known.as_ptr() == Arc::as_ptr(&subscription))
+        );
     }
 }

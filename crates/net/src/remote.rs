@@ -14,9 +14,9 @@ use consort_tools::{Account, Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::away::Away;
-use crate::courier::{Courier, Fate};
+use crate::delivery::{DeliveryOutcome, RequestDelivery};
 use crate::network::Network;
+use crate::offline_tool::OfflineTool;
 use crate::roster::Shared;
 use crate::wire::{
     Allowance, Capability, CapabilityKind, Delivery, Response, Route, Span, Status, TaskRequest, ToolRequest,
@@ -143,18 +143,18 @@ impl NetworkTool {
             }
         };
         let effect = account.again.unwrap_or(self.info.effect);
-        let courier = Courier { network: &self.network, effect, account: &account };
-        match courier.carry(request, self.providers(account.provider)).await {
-            Fate::Answered(response) => self.told(response, &account),
-            Fate::NotDone(why) => {
+        let delivery = RequestDelivery { network: &self.network, effect, account: &account };
+        match delivery.send(request, self.providers(account.provider)).await {
+            DeliveryOutcome::Answered(response) => self.answer(response, &account),
+            DeliveryOutcome::NotDone(why) => {
                 account.charge(Spent::default());
                 Answer::Failed(format!("Network error calling {}: {why}", self.info.name))
             }
-            Fate::InDoubt(why) => Answer::Unknown(why),
+            DeliveryOutcome::InDoubt(why) => Answer::Unknown(why),
         }
     }
 
-    fn told(&self, response: Response, account: &Account) -> Answer {
+    fn answer(&self, response: Response, account: &Account) -> Answer {
         if let Some(spent) = response.usage {
             account.charge(spent.into());
         }
@@ -256,14 +256,14 @@ impl Network {
         if let Some(tool) = self.agents().find(name) {
             return Some(Arc::new(tool));
         }
-        Some(match self.known(name) {
+        Some(match self.find_tool(name) {
             Some(tool) => Arc::new(tool),
-            None => Arc::new(Away::new(self, ensemble, name)),
+            None => Arc::new(OfflineTool::new(self, ensemble, name)),
         })
     }
 
     /// Returns the tool of this name, if its ensemble is connected.
-    pub(crate) fn known(&self, name: &str) -> Option<NetworkTool> {
+    pub(crate) fn find_tool(&self, name: &str) -> Option<NetworkTool> {
         let (ensemble, capability) = name.split_once('.')?;
         let found = self.registry(|registry| registry.find(ensemble, capability));
         found.map(|capability| NetworkTool::new(self, ensemble, capability))

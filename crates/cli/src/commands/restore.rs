@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     };
     fs::rename(&copy, &database)?;
     File::open(&folder)?.sync_all()?;
-    told(&found.faults, output.err)?;
+    report(&found.faults, output.err)?;
     let streams = found.streams;
     let records = found.records;
     output.out.say(format_args!("restored {} ({streams} streams, {records} records)", database.display()))?;
@@ -92,13 +92,13 @@ fn copied(from: &Path, to: &Path) -> anyhow::Result<()> {
 }
 
 fn refused(file: &Path, faults: &[Fault], output: Output<'_>) -> anyhow::Result<Exit> {
-    told(faults, output.err)?;
+    report(faults, output.err)?;
     output
         .err
         .say(format_args!("{} is damaged and was not restored; --damaged restores it as it is", file.display()))?;
     Ok(Exit::Failed)
 }
 
-fn told(faults: &[Fault], err: &mut Stream) -> io::Result<()> {
+fn report(faults: &[Fault], err: &mut Stream) -> io::Result<()> {
     faults.iter().try_for_each(|Fault { place, reason }| err.say(format_args!("damaged: {place}: {reason}")))
 }

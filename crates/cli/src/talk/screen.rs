@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::editor::Editor;
 use super::prompt::Rows;
-use super::story::{Role, Shown, Story};
+use super::turn_view::{Role, Shown, TurnView};
 use crate::client::received::Received;
 use crate::output::{Output, Reader};
 use crate::show::block::{Line, Tone, spinning};
@@ -72,7 +72,7 @@ impl<'a> Screen<'a> {
     }
 
     /// Applies a frame to the story and shows the result.
-    pub(super) fn hear(&mut self, received: &Received, story: &mut Story) -> io::Result<()> {
+    pub(super) fn apply(&mut self, received: &Received, story: &mut TurnView) -> io::Result<()> {
         let shown = story.apply(received.frame(), self.now());
         if self.look == Look::Frames {
             self.output.out.json(received.text())?;
@@ -138,7 +138,7 @@ impl<'a> Screen<'a> {
     }
 
     /// Ends the turn: text that was not shown line by line is shown now.
-    pub(super) fn finish(&mut self, story: &Story) -> io::Result<()> {
+    pub(super) fn finish(&mut self, story: &TurnView) -> io::Result<()> {
         self.rest()?;
         self.make_room()?;
         let answer = story.answer.as_deref().filter(|answer| !answer.is_empty() && self.look != Look::Frames);
@@ -151,7 +151,7 @@ impl<'a> Screen<'a> {
     }
 
     /// Draws the changing part: the current line, and the active calls.
-    pub(super) fn draw(&mut self, story: &Story) -> io::Result<()> {
+    pub(super) fn draw(&mut self, story: &TurnView) -> io::Result<()> {
         if !matches!(self.look, Look::Block(_)) {
             return Ok(());
         }
@@ -177,7 +177,7 @@ impl<'a> Screen<'a> {
 
     /// Prints a less important message.
     pub(super) fn whisper(&mut self, words: &str) -> io::Result<()> {
-        self.show(super::story::note(Tone::Faint, words))
+        self.show(super::turn_view::note(Tone::Faint, words))
     }
 
     /// Asks the terminal to mark pastes, until this is dropped.

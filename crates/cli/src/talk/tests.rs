@@ -15,11 +15,11 @@ use consort_core::frame::run;
 use consort_core::status::Status;
 use serde_json::{Value, json};
 
-use super::story::{End, Role, Shown, Story};
+use super::turn_view::{End, Role, Shown, TurnView};
 use crate::client::received::Received;
 
 /// Returns the output as one text: words in quotes, lines as they are.
-fn told(story: &mut Story, frames: &[Received]) -> Vec<String> {
+fn told(story: &mut TurnView, frames: &[Received]) -> Vec<String> {
     let shown = frames.iter().flat_map(|received| story.apply(received.frame(), Duration::ZERO));
     let text = |shown: Shown| match shown {
         Shown::Words(words) => format!("{words:?}"),
@@ -104,7 +104,7 @@ fn done(status: Status) -> Received {
 
 #[test]
 fn a_call_is_told_with_everything_below_it_when_it_ends() {
-    let mut story = Story::default();
+    let mut story = TurnView::default();
     let shown = told(
         &mut story,
         &[
@@ -127,7 +127,7 @@ fn a_call_is_told_with_everything_below_it_when_it_ends() {
 
 #[test]
 fn words_are_shown_once_although_a_broken_connection_brings_them_again() {
-    let mut story = Story::default();
+    let mut story = TurnView::default();
     let frames = [
         chunk("1#1.0", 0, "Bées "),
         chunk("1#1.0", 6, "are"),
@@ -171,14 +171,14 @@ fn what_a_model_said_before_it_failed_or_died_does_not_count() {
         r#"", one moment.""#,
         "aside",
     ];
-    let mut story = Story::default();
+    let mut story = TurnView::default();
     assert_eq!(told(&mut story, &frames), expected);
     assert_eq!(story.answer, None, "words before a call are not the answer");
 }
 
 #[test]
 fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() {
-    let mut story = Story::default();
+    let mut story = TurnView::default();
     let args = json!({ "to": "Ada", "amount": 5 });
     let asked = event(ChatFrame::ToolApprovalRequest(Box::new(Approval {
         level: level(Some("a")),
@@ -217,7 +217,7 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
 
 #[test]
 fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
-    let mut story = Story::default();
+    let mut story = TurnView::default();
     let call_id = "1#1.0".to_owned();
     let empty = ChatFrame::AnswerEmpty { level: level(None), call_id, then: FollowUp::Continue };
     let call_id = "1#2.0".to_owned();
@@ -242,7 +242,7 @@ fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
 
 #[test]
 fn trouble_is_told_where_it_happens_and_a_partial_answer_stays() {
-    let mut story = Story::default();
+    let mut story = TurnView::default();
     let exceeded = Exceeded { reason: Reason::LlmCalls, limit: Amount::Count(3), observed: Amount::Count(4) };
     let frames = [
         chunk("1#1.0", 0, "So far"),

@@ -61,7 +61,7 @@ enum Sending {
 
 /// Whether the server tells what changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hearing {
+pub(super) enum FeedState {
     Live,
     /// The lists are asked for from time to time.
     Polling,
@@ -75,7 +75,7 @@ pub(super) struct Board {
     pub(super) items: Vec<Item>,
     /// The number of runs under way.
     pub(super) active: u64,
-    pub(super) hearing: Hearing,
+    pub(super) feed_state: FeedState,
     pub(super) ask: Ask,
     /// The outcome of the last key, in words.
     pub(super) told: String,
@@ -96,7 +96,7 @@ impl Board {
             url: url.to_owned(),
             items: Vec::new(),
             active: 0,
-            hearing: Hearing::Polling,
+            feed_state: FeedState::Polling,
             ask: Ask::Nothing,
             told: String::new(),
             chosen: None,
@@ -116,7 +116,7 @@ impl Board {
         let runs = lists.runs.iter().map(|run| item::run(Record(run), now));
         self.items = reviews.chain(approvals).chain(runs).collect();
         self.active = lists.active;
-        self.hearing = Hearing::Polling;
+        self.feed_state = FeedState::Polling;
         self.chosen = self.chosen.take().filter(|id| self.items.iter().any(|item| item.id == *id));
         if let Some(at) = self.chosen_at() {
             self.place = at;
@@ -139,15 +139,15 @@ impl Board {
     }
 
     /// Takes whether the server tells what changes, as long as it answers.
-    pub(super) fn hears(&mut self, hearing: Hearing) {
-        if self.hearing != Hearing::Lost {
-            self.hearing = hearing;
+    pub(super) fn set_feed_state(&mut self, feed_state: FeedState) {
+        if self.feed_state != FeedState::Lost {
+            self.feed_state = feed_state;
         }
     }
 
     /// The lists could not be had.
     pub(super) fn lost(&mut self, reason: &str) {
-        self.hearing = Hearing::Lost;
+        self.feed_state = FeedState::Lost;
         reason.clone_into(&mut self.told);
     }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use consort_spec::chat::{
     Answer, CLIENT_PREFIX, CONTENT_MAX, Carried, ChatEventKind, Earlier, Editor, Entry, Flow, Grant, GrantView, IfBusy,
-    Mode, Presence, Reason, Role, Say, Taint, Turn, brought_source, manifest, mode,
+    Mode, Presence, Reason, Role, Taint, Turn, UserMessage, brought_source, manifest, mode,
 };
 pub(crate) use consort_spec::chat::{GRANTS_MAX, is_said, spoken};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub use mining::{FACTS_MAX, MINING, MiningCost, Unmined, facts};
 pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
 pub use record::{Listed, Row, Stored, history, sources};
-pub use shape::{MessageView, PendingApproval, SayRequest};
+pub use shape::{MessageRequest, MessageView, PendingApproval};
 
 use crate::decisions::build::Registry;
 use crate::decisions::own_tool::{Audience, OwnTool, Performer};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
-use crate::shown::frame::merge;
+use crate::projections::frame::merge;
 use crate::state::budget::Breach;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
@@ -155,10 +155,10 @@ pub(crate) fn failure(conversation: &Conversation, failure: &TaskFailure) -> Str
 
 /// Returns an error as models see it.
 pub(crate) fn error(code: &str, fields: Value) -> String {
-    let mut told = Map::new();
-    told.insert("error".to_owned(), code.into());
+    let mut answer = Map::new();
+    answer.insert("error".to_owned(), code.into());
     if let Value::Object(fields) = fields {
-        told.extend(fields);
+        answer.extend(fields);
     }
-    Value::Object(told).to_string()
+    Value::Object(answer).to_string()
 }

@@ -97,7 +97,7 @@ impl fmt::Display for DecidedBy {
 
 /// The state of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReviewStanding {
+pub enum ReviewStatus {
     /// No decision was made yet.
     Open,
     /// It ended like this.
@@ -203,9 +203,9 @@ pub(crate) fn needs_slot(event: &EventKind) -> bool {
 
 impl Run {
     /// Returns the state of a review; `None` when there is no such review.
-    pub fn review_standing(&self, review: u32) -> Option<ReviewStanding> {
+    pub fn review_status(&self, review: u32) -> Option<ReviewStatus> {
         let state = self.reviews.all.get(review as usize)?;
-        Some(state.verdict.map_or(ReviewStanding::Open, |verdict| ReviewStanding::Decided(verdict, state.made.clone())))
+        Some(state.verdict.map_or(ReviewStatus::Open, |verdict| ReviewStatus::Decided(verdict, state.made.clone())))
     }
 
     /// Returns whether the run holds no slot, or is about to return it, because only reviews were open; it stays parked
@@ -278,7 +278,7 @@ impl Run {
     pub(crate) fn decided(&mut self, review: u32, decision: &Decision, by: &str) {
         let Some((id, timing, output)) = self.settle_review(review, decision.into(), by) else { return };
         if timing == Timing::DuringExecution {
-            return match human::heard(decision) {
+            return match human::outcome_of(decision) {
                 Some(outcome) => self.set(&id, CallState::Heard(outcome)),
                 None => self.wind_down(End::Completed { exit: Exit::UserExitEarly }, CancelMode::Now),
             };

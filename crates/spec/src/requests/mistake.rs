@@ -68,7 +68,7 @@ impl Mistake {
     }
 
     /// Returns the message of the protocol: without the path where the message itself names the wrong value.
-    pub fn told(&self) -> String {
+    pub fn protocol_message(&self) -> String {
         match self.code {
             Code::InvalidTool | Code::InvalidModel | Code::InvalidTaskOverride | Code::CircularDependency => {
                 self.message.clone()

@@ -7,11 +7,11 @@ pub mod shape;
 
 use serde_json::Value;
 
-use crate::requests::again::{Edits, Keep};
 use crate::requests::agent::Agent;
 use crate::requests::attachments::{ATTACHMENTS_MAX, AttachmentSource};
 use crate::requests::bounds::EDITED_OUTPUT_BYTES_MAX;
 use crate::requests::compile::{Catalog, Compiled, compile};
+use crate::requests::continuation::{Edits, Keep};
 use crate::requests::draft::{Draft, Each, Ensemble, Group, Nested, Override, Request, RequestOptions};
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::model_options::ModelOptions;

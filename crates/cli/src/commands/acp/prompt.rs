@@ -16,11 +16,11 @@ use tokio::sync::Notify;
 
 use super::updates::{Plan, call, described, thought, words};
 use super::{Agent, Fault};
-use crate::client::events::Heard;
+use crate::client::events::StreamEvent;
 use crate::client::received::Frame;
 use crate::commands::stdio::INTERNAL_ERROR;
-use crate::talk::place::Saying;
-use crate::talk::story::{End, Shown, Story};
+use crate::talk::host::Saying;
+use crate::talk::turn_view::{End, Shown, TurnView};
 
 /// The ids of what an editor's user may choose, with the answer of each.
 const CHOICES: [(&str, &str, &str, Answer); 3] = [
@@ -33,7 +33,7 @@ const CHOICES: [(&str, &str, &str, Answer); 3] = [
 struct Following {
     session: String,
     folder: PathBuf,
-    story: Story,
+    story: TurnView,
     plan: Plan,
     /// The failure that the turn has told of.
     failure: Option<(String, String)>,
@@ -59,11 +59,11 @@ impl Agent {
 
     async fn followed(&self, session: &str, content: String, cancelled: &Notify) -> Result<Value, Fault> {
         let begun = self.place.say(session, Saying::Words(json!({ "content": content }), Vec::new())).await?;
-        let mut hearing = begun.hearing;
+        let mut events = begun.events;
         let mut following = Following {
             session: session.to_owned(),
             folder: self.folder(session),
-            story: Story::default(),
+            story: TurnView::default(),
             plan: Plan::default(),
             failure: None,
             is_cut: false,
@@ -71,10 +71,10 @@ impl Agent {
         let mut questions: FuturesUnordered<BoxFuture<'_, (String, Answer)>> = FuturesUnordered::new();
         loop {
             tokio::select! {
-                heard = hearing.next() => match heard {
+                event = events.next() => match event {
                     None => return following.ended(),
-                    Some(heard) => {
-                        if let Heard::Frame(received) = heard? {
+                    Some(event) => {
+                        if let StreamEvent::Frame(received) = event? {
                             let asked = self.tell_frame(received.frame(), &mut following).await;
                             questions.extend(asked.map(|approval| self.ask(&following, approval)));
                         }

@@ -259,17 +259,17 @@ impl Spec {
             Some((_, group)) => group.name.as_str(),
             None => self.tasks.get(task).map_or("?", |task| task.name.as_str()),
         };
-        let told = |circle: Vec<usize>, names: Vec<&str>| {
+        let mistake = |circle: Vec<usize>, names: Vec<&str>| {
             let place = circle.first().map_or_else(String::new, |first| format!("tasks[{first}].context"));
             Mistake::new(Code::CircularDependency, place, format!("Tasks form a cycle: {}", names.join(" → ")))
         };
         if let Some(circle) = graph::cycle(&units) {
             let names = circle.iter().map(|task| name(*task)).collect();
-            return Some(told(circle, names));
+            return Some(mistake(circle, names));
         }
         let circle = graph::cycle(&within)?;
         let names = circle.iter().filter_map(|task| self.tasks.get(*task)).map(|task| task.name.as_str()).collect();
-        Some(told(circle.clone(), names))
+        Some(mistake(circle.clone(), names))
     }
 
     /// Returns the units that each unit waits for, and the tasks of its own group that each task waits for.
