@@ -35,9 +35,9 @@ struct Follower {
     chats: Chats,
     thread: String,
     news: ThreadChanges,
-    stays: Attachment,
+    attachment: Attachment,
     /// The number of refused messages that the follower has seen.
-    told: u64,
+    refusals_seen: u64,
     /// The subscription to turns that begin from now on.
     subscription: Arc<TurnSubscription>,
     /// The first number not yet seen.
@@ -132,10 +132,20 @@ impl Chats {
         };
         let chats = self.clone();
         let thread = id.to_owned();
-        let told = live_thread.refused();
-        let stays = live_thread.attach(self, owner);
-        let follower =
-            Follower { chats, thread, news, stays, told, subscription, next, turn: None, lost: None, failures: 0 };
+        let refusals_seen = live_thread.refused();
+        let attachment = live_thread.attach(self, owner);
+        let follower = Follower {
+            chats,
+            thread,
+            news,
+            attachment,
+            refusals_seen,
+            subscription,
+            next,
+            turn: None,
+            lost: None,
+            failures: 0,
+        };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
     }
@@ -202,7 +212,7 @@ impl Chats {
         from: u64,
     ) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
         match subscription.take(turn).filter(|_| from == 0) {
-            Some(heard) => Ok(self.0.engine.tail_heard(turn, heard)),
+            Some(listener) => Ok(self.0.engine.tail_heard(turn, listener)),
             None => Ok(self.0.engine.tail(turn, from).await?),
         }
     }
@@ -288,7 +298,7 @@ impl Follower {
             self.turn = Some((Bounds { turn: turn.turn.clone(), base: turn.base, next: turn.next }, frames));
             return Ok(Found::Turn);
         }
-        if let Some(text) = self.stays.refusal(&mut self.told) {
+        if let Some(text) = self.attachment.refusal(&mut self.refusals_seen) {
             return Ok(Found::Refusal(text));
         }
         if !Thread::exists(self.chats.log(), &self.thread).await? {

@@ -42,16 +42,16 @@ struct State {
 pub struct TurnSubscription(Mutex<Option<(Arc<str>, Listener)>>);
 
 impl TurnSubscription {
-    fn put(&self, turn: &Arc<str>, heard: Listener) {
-        *self.heard() = Some((turn.clone(), heard));
+    fn put(&self, turn: &Arc<str>, listener: Listener) {
+        *self.newest() = Some((turn.clone(), listener));
     }
 
     /// Returns the listener of this turn, if it began after the subscription.
     pub(super) fn take(&self, turn: &str) -> Option<Listener> {
-        self.heard().take_if(|(known, _)| **known == *turn).map(|(_, heard)| heard)
+        self.newest().take_if(|(known, _)| **known == *turn).map(|(_, listener)| listener)
     }
 
-    fn heard(&self) -> MutexGuard<'_, Option<(Arc<str>, Listener)>> {
+    fn newest(&self) -> MutexGuard<'_, Option<(Arc<str>, Listener)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,10 +93,10 @@ impl Live {
     }
 
     pub(super) fn forget(&self, id: &str) {
-        let gone = self.known().all.remove(id);
+        let removed = self.known().all.remove(id);
         // Followers of the thread learn that there is nothing to follow.
-        if let Some(gone) = gone {
-            gone.news.send_modify(|news| *news += 1);
+        if let Some(removed) = removed {
+            removed.news.send_modify(|news| *news += 1);
         }
     }
 }
@@ -116,9 +116,9 @@ impl LiveThread {
         else {
             return false;
         };
-        let is_heard =
+        let is_followed =
             subscriptions.iter().any(|subscription| subscription.strong_count() > 0) || self.news.receiver_count() > 0;
-        !is_heard && Arc::strong_count(self) == 1
+        !is_followed && Arc::strong_count(self) == 1
     }
 
     /// Records that a turn has begun.
@@ -252,12 +252,12 @@ pub(super) struct Attachment {
 
 impl Attachment {
     /// Returns the next refused message, for a follower that has seen this many.
-    pub(super) fn refusal(&self, told: &mut u64) -> Option<Arc<str>> {
+    pub(super) fn refusal(&self, seen: &mut u64) -> Option<Arc<str>> {
         let state = self.live_thread.state();
-        let unknown = usize::try_from(state.refused.saturating_sub(*told)).unwrap_or(usize::MAX);
+        let unknown = usize::try_from(state.refused.saturating_sub(*seen)).unwrap_or(usize::MAX);
         let kept = state.refusals.len();
         let (_, frame) = state.refusals.get(kept - unknown.min(kept))?;
-        *told = state.refused + 1 - unknown.min(kept) as u64;
+        *seen = state.refused + 1 - unknown.min(kept) as u64;
         Some(frame.clone())
     }
 }

@@ -248,7 +248,7 @@ fn is_of_storage(error: &Error) -> bool {
 /// Returns the frame for a queued message that was refused.
 fn refusal(thread: &str, turn: &str, error: &Error) -> Arc<str> {
     let code = if let Error::Mistake(mistake) = error { mistake.code.word() } else { "internal" };
-    let told = json!({ "type": "error", "thread_id": thread, "turn_id": turn, "code": code,
+    let frame = json!({ "type": "error", "thread_id": thread, "turn_id": turn, "code": code,
         "message": error.to_string() });
-    told.to_string().into()
+    frame.to_string().into()
 }

@@ -123,8 +123,8 @@ impl Chats {
         let brings = || Beginning { earlier: message.earlier.clone(), sources: Vec::new() };
         let Beginning { earlier, sources } = beginning.unwrap_or_else(brings);
         let mut taint = Taint::of_thread(chat::sources(before).into_iter().chain(sources).collect());
-        brought.iter().for_each(|source| taint.read(source));
-        context.sources.iter().for_each(|source| taint.read(source));
+        let read = context.sources.iter().map(String::as_str);
+        brought.into_iter().chain(read).for_each(|source| taint.read(source));
         let turn = chat::Turn {
             thread: thread.id.clone(),
             base,

@@ -81,8 +81,8 @@ impl RequestDelivery<'_> {
             () = self.account.stopped() => {}
         }
         let again = request.resumed();
-        let told = join_all(asked.iter().map(|peer| self.insist(peer, &again, Duration::MAX))).await;
-        let last = told.into_iter().flatten().next_back();
+        let responses = join_all(asked.iter().map(|peer| self.insist(peer, &again, Duration::MAX))).await;
+        let last = responses.into_iter().flatten().next_back();
         let nobody = || DeliveryOutcome::NotDone("it was stopped before anybody had begun".to_owned());
         last.map_or_else(nobody, |response| self.settled(response))
     }

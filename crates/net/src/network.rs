@@ -189,9 +189,9 @@ impl Network {
         if let Some(work) = self.work() {
             work.drain();
         }
-        let told = Frame::CapacityUpdate(self.capacity()).text();
+        let frame = Frame::CapacityUpdate(self.capacity()).text();
         for outbox in self.state().outboxes() {
-            let _full = outbox.try_send(told.clone().into());
+            let _full = outbox.try_send(frame.clone().into());
         }
     }
 

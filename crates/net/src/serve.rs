@@ -162,11 +162,7 @@ impl Serve {
         let engine = &self.inner.engine;
         let name = replies.named(id);
         let claim = name.claim();
-        let route = match request {
-            Request::Task(task) => &task.route,
-            Request::Tool(tool) => &tool.route,
-        };
-        if route.resumed {
+        if request.route().resumed {
             let known = engine.holder(&claim).await.map_err(|error| unavailable(id, &error))?;
             let run = known.ok_or_else(|| forgotten(id))?;
             self.known_already(request, &run, replies).await?;

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::frame_size::fit;
 use crate::links::OutgoingFrame;
-use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, Span, TaskRequest, ToolRequest};
+use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, Route, Span, TaskRequest, ToolRequest};
 
 /// The name of a request: ids are each requester's own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +53,14 @@ impl Request {
         match self {
             Request::Task(request) => &request.task,
             Request::Tool(request) => &request.tool,
+        }
+    }
+
+    /// Returns the way that the request has come.
+    pub(crate) fn route(&self) -> &Route {
+        match self {
+            Request::Task(request) => &request.route,
+            Request::Tool(request) => &request.route,
         }
     }
 

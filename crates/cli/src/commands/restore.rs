@@ -42,10 +42,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     let copy = folder.join("restoring.db");
     let database = consort::database(&folder);
     let found = copied(&args.file, &copy).and_then(|()| examine(&copy));
-    // Any reader of a database creates these files; they hold nothing.
-    for end in ["-shm", "-wal"] {
-        let _not_made = fs::remove_file(folder.join(format!("restoring.db{end}")));
-    }
+    remove_side_files(&folder);
     let found = match found {
         Ok(found) if found.faults.is_empty() || args.damaged => found,
         unusable => {
@@ -60,6 +57,13 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     let records = found.records;
     output.out.say(format_args!("restored {} ({streams} streams, {records} records)", database.display()))?;
     Ok(Exit::Done)
+}
+
+/// Removes the files that any reader of a database creates; they hold nothing.
+fn remove_side_files(folder: &Path) {
+    for end in ["-shm", "-wal"] {
+        let _not_made = fs::remove_file(folder.join(format!("restoring.db{end}")));
+    }
 }
 
 /// Returns the reason why nothing is copied.

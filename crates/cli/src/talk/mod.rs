@@ -83,7 +83,7 @@ pub(crate) struct Talk<'a> {
     topic: Topic,
     mode: Option<Mode>,
     memory: Memory,
-    tally: UsageTotals,
+    usage: UsageTotals,
 }
 
 /// The result of waiting for a line.
@@ -123,9 +123,9 @@ impl<'a> Talk<'a> {
             Typist::Nobody => None,
         };
         let memory = Memory::default();
-        let tally = UsageTotals::default();
+        let usage = UsageTotals::default();
         let mode = topic.mode;
-        Ok(Talk { place, screen, keyboard, interrupts, topic, mode, memory, tally })
+        Ok(Talk { place, screen, keyboard, interrupts, topic, mode, memory, usage })
     }
 
     /// Returns the thread, once a message was sent.
@@ -308,7 +308,7 @@ impl<'a> Talk<'a> {
                 self.memory = memory;
                 Ok(format!("memory: {}", memory.word()))
             }
-            Command::Cost => Ok(self.tally.words()),
+            Command::Cost => Ok(self.usage.words()),
         }
     }
 

@@ -62,7 +62,7 @@ pub(super) enum Stop {
 /// The state while one turn runs.
 #[derive(Default)]
 struct Watching {
-    story: TurnView,
+    view: TurnView,
     stop: Stop,
     /// The question that is currently shown.
     question: Option<Approval>,
@@ -96,7 +96,7 @@ impl Talk<'_> {
                 Wake::Interrupt if watching.stop != Stop::No => watching.stop = Stop::Left,
                 Wake::Interrupt => self.stop(thread, &mut watching).await?,
                 Wake::Key(key) => self.pressed(key, thread, &mut watching).await?,
-                Wake::Tick if watching.question.is_none() => self.screen.draw(&watching.story)?,
+                Wake::Tick if watching.question.is_none() => self.screen.draw(&watching.view)?,
                 // An event meanwhile may have been printed in place of the prompt.
                 Wake::Tick if !self.screen.is_prompting() => self.screen.prompt(CHOICES, &watching.line)?,
                 Wake::Tick => {}
@@ -107,15 +107,15 @@ impl Talk<'_> {
     }
 
     fn over(&mut self, watching: Watching) -> anyhow::Result<Turned> {
-        self.screen.finish(&watching.story)?;
-        if let Some(cost) = watching.story.cost {
-            self.tally.add(cost);
+        self.screen.finish(&watching.view)?;
+        if let Some(cost) = watching.view.cost {
+            self.usage.add(cost);
         }
-        if let (Some(wanted), Some(held)) = (self.mode, watching.story.mode.filter(|held| self.mode != Some(*held))) {
+        if let (Some(wanted), Some(held)) = (self.mode, watching.view.mode.filter(|held| self.mode != Some(*held))) {
             self.mode = Some(held);
             self.screen.whisper(&format!("mode {} is not allowed here; it stays {}", wanted.word(), held.word()))?;
         }
-        Ok(match watching.story.end {
+        Ok(match watching.view.end {
             Some(End::Stopped) if watching.stop == Stop::Asked => Turned::StoppedHere,
             end => Turned::Ended(end.unwrap_or(End::Failed)),
         })
@@ -123,7 +123,7 @@ impl Talk<'_> {
 
     fn apply(&mut self, event: StreamEvent, watching: &mut Watching) -> anyhow::Result<()> {
         match event {
-            StreamEvent::Frame(frame) => self.screen.apply(&frame, &mut watching.story)?,
+            StreamEvent::Frame(frame) => self.screen.apply(&frame, &mut watching.view)?,
             StreamEvent::Disconnected(reason) => {
                 self.screen.say(&format!("the connection is lost ({reason}); trying again"))?
             }
@@ -160,14 +160,14 @@ impl Talk<'_> {
 
     /// Shows the next question, or removes one that was answered elsewhere.
     async fn ask(&mut self, watching: &mut Watching) -> anyhow::Result<()> {
-        let open = |approval: &Approval| watching.story.approvals.contains(approval);
+        let open = |approval: &Approval| watching.view.approvals.contains(approval);
         if watching.question.as_ref().is_some_and(|question| !open(question)) {
             watching.question = None;
             self.screen.entered()?;
             self.screen.whisper("this question is over")?;
         }
         let waits = |approval: &&Approval| !watching.settled.contains(&approval.id);
-        let next = watching.story.approvals.iter().find(waits).filter(|_| watching.question.is_none());
+        let next = watching.view.approvals.iter().find(waits).filter(|_| watching.question.is_none());
         let Some(approval) = next.filter(|_| watching.stop == Stop::No).cloned() else { return Ok(()) };
         self.screen.say(&opening(&approval))?;
         let Some(keyboard) = &mut self.keyboard else {

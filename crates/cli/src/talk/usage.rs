@@ -95,12 +95,12 @@ mod tests {
             unpriced: unpriced.iter().map(|name| (*name).to_owned()).collect(),
             ..Cost::default()
         };
-        let mut tally = UsageTotals::default();
-        assert_eq!(tally.words(), "nothing was used yet");
-        tally.add(cost(None, &["demo"]));
-        tally.add(cost(Some(0.25), &[]));
+        let mut usage = UsageTotals::default();
+        assert_eq!(usage.words(), "nothing was used yet");
+        usage.add(cost(None, &["demo"]));
+        usage.add(cost(Some(0.25), &[]));
         let expected = "last turn  1,200 in, 1 token out, 1 model call, 0 tool calls, $0.2500\n\
             session    2,400 in, 2 tokens out, 2 model calls, 0 tool calls, unpriced: no price is configured for demo (2 turns)";
-        assert_eq!(tally.words(), expected);
+        assert_eq!(usage.words(), expected);
     }
 }

@@ -127,7 +127,7 @@ fn detail(board: &Board, size: Size) -> Vec<Line> {
 
 fn message(board: &Board, width: usize) -> Line {
     match &board.ask {
-        Ask::Nothing => line(Tone::Odd, &board.told, width),
+        Ask::Nothing => line(Tone::Odd, &board.last_outcome, width),
         Ask::Again(confirm) => line(Tone::Odd, confirm.words(), width),
         Ask::Text { what, line: typed, .. } => {
             let question = match what {

@@ -42,20 +42,15 @@ impl Run {
         let refuse = |role: String, reason: String, plan: &mut Plan| {
             plan.record(EventKind::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
             plan.record(EventKind::returned(id, Outcome::failed(reason)));
+            Ok(())
         };
         let Assignment { agent_role, task_description } = match Assignment::parse(call) {
             Ok(assignment) => assignment,
-            Err(reason) => {
-                refuse(String::new(), reason, plan);
-                return Ok(());
-            }
+            Err(reason) => return refuse(String::new(), reason, plan),
         };
         let worker = match self.colleague(conversation, &agent_role).and_then(|worker| self.spare(worker, plan)) {
             Ok(worker) => worker,
-            Err(reason) => {
-                refuse(agent_role, reason, plan);
-                return Ok(());
-            }
+            Err(reason) => return refuse(agent_role, reason, plan),
         };
         if !self.compose(worker, grants, plan) {
             return Ok(());

@@ -33,7 +33,7 @@ const CHOICES: [(&str, &str, &str, Answer); 3] = [
 struct Following {
     session: String,
     folder: PathBuf,
-    story: TurnView,
+    view: TurnView,
     plan: Plan,
     /// The failure that the turn has told of.
     failure: Option<(String, String)>,
@@ -63,7 +63,7 @@ impl Agent {
         let mut following = Following {
             session: session.to_owned(),
             folder: self.folder(session),
-            story: TurnView::default(),
+            view: TurnView::default(),
             plan: Plan::default(),
             failure: None,
             is_cut: false,
@@ -94,7 +94,7 @@ impl Agent {
 
     /// Tells the editor of a frame; returns the call that it is to be asked about.
     async fn tell_frame(&self, frame: &Frame, following: &mut Following) -> Option<Approval> {
-        for shown in following.story.apply(frame, Duration::ZERO) {
+        for shown in following.view.apply(frame, Duration::ZERO) {
             if let Shown::Words(text) = shown {
                 self.update(&following.session, words(&text)).await;
             }
@@ -173,7 +173,7 @@ impl Following {
 
     /// Returns the answer to the prompt.
     fn ended(self) -> Result<Value, Fault> {
-        let reason = match (self.story.end, self.failure) {
+        let reason = match (self.view.end, self.failure) {
             (Some(End::Done), _) if self.is_cut => "max_tokens",
             (Some(End::Done), _) => "end_turn",
             (Some(End::Stopped), _) => "cancelled",

@@ -33,7 +33,7 @@ impl Run {
     }
 
     pub(super) fn evaluated_frame(&self, of: &Subject, key: Key, result: &Evaluated) -> Frame {
-        let written = self.spec().expression(of, key).map(|expression| expression.source.clone());
+        let expression = self.spec().expression(of, key).map(|expression| expression.source.clone());
         let (value, error) = match result {
             Evaluated::Value(value) => (Some(value.clone()), None),
             Evaluated::Failed(reason) => (None, Some(reason.clone())),
@@ -46,7 +46,7 @@ impl Run {
             item: None,
             round: None,
             key,
-            expression: written.unwrap_or_default(),
+            expression: expression.unwrap_or_default(),
             value,
             error,
         };
