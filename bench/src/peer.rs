@@ -13,7 +13,7 @@ use consort_log::Log;
 use consort_models::ModelCatalog;
 use consort_net::network::{Dialling, Network, Options};
 use consort_net::serve::{Serve, pool};
-use consort_net::share::{PeerRunFactory, Share, What};
+use consort_net::share::{PeerRunFactory, Share, SharedWork};
 use consort_net::transport::{Address, WebSockets};
 use consort_runtime::admission::Pools;
 use consort_runtime::effects::Seams;
@@ -32,8 +32,12 @@ const SLOTS: usize = 32;
 /// Starts the server; returns its address.
 pub(crate) async fn serve(log: Arc<dyn Log>) -> anyhow::Result<(String, JoinSet<()>)> {
     let tool = InstantTool::new(TOOL);
-    let share =
-        Share { name: TOOL.to_owned(), tags: Vec::new(), owner: Owner::local(), what: What::Tool(tool.info().clone()) };
+    let share = Share {
+        name: TOOL.to_owned(),
+        tags: Vec::new(),
+        owner: Owner::local(),
+        what: SharedWork::Tool(tool.info().clone()),
+    };
     let seams = Seams::new(log, ModelCatalog::default(), Toolbox::default().with(tool)?);
     let catalog = seams.catalog();
     let engine = Engine::limited(seams, Pools { peers: pool(SLOTS), ..Pools::default() });

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use consort_chat::{Chats, MessageState, Settings};
 use consort_core::budget::Limits as Budget;
 use consort_core::catalog::ModelInfo;
-use consort_core::chat::{Mode, Rules, Say};
+use consort_core::chat::{Mode, Rules, UserMessage};
 use consort_http::client;
 use consort_log::SqliteLog;
 use consort_models::{Model, ModelCatalog};
@@ -165,9 +165,9 @@ impl ChatStage {
 
     /// Sends a message and reads the turn to its end.
     async fn turn(&self, thread: &str, said: &str) -> anyhow::Result<()> {
-        let say = Say { content: said.into(), ..Say::default() };
-        let seat = self.chats.seat(thread);
-        let said = self.chats.say(OWNER, thread, say).await?;
+        let say = UserMessage { content: said.into(), ..UserMessage::default() };
+        let seat = self.chats.subscribe(thread);
+        let said = self.chats.send(OWNER, thread, say).await?;
         let MessageState::Begun { seq } = said.place else { anyhow::bail!("the turn waits") };
         let mut frames = self.chats.turn(&seat, &said.turn, seq).await?;
         let mut last = None;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use consort_chat::{Chats, Numbered, Settings, Start};
 use consort_core::budget::Limits;
 use consort_core::catalog::{EffectClass, Permission};
-use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Role, Rules, Say};
+use consort_core::chat::{Answer, Editor, IfBusy, Mode, Presence, Role, Rules, UserMessage};
 use consort_core::spec::Kind;
 use consort_log::{Append, Compact, Error, Log, MemoryLog, Page, Query, Record, Seq};
 use consort_models::{Line, ScriptedModel};
@@ -60,8 +60,13 @@ fn graph(tool: &str) -> Value {
 }
 
 /// Returns the user's message, with the editor open.
-fn message() -> Say {
-    Say { content: "do both".into(), editor: Some(Editor::default()), remembers: true, ..Say::default() }
+fn message() -> UserMessage {
+    UserMessage {
+        content: "do both".into(),
+        editor: Some(Editor::default()),
+        remembers: true,
+        ..UserMessage::default()
+    }
 }
 
 #[derive(Default)]
@@ -134,7 +139,7 @@ async fn turn(death: Death) -> bool {
             () = log.died() => true,
             () = async {
                 thread = chats.create("me", None).await.unwrap().id;
-                chats.say("me", &thread, message()).await.unwrap();
+                chats.send("me", &thread, message()).await.unwrap();
                 attend(&chats, &thread, &mut seen).await;
                 remembered(&chats, &thread, &log.inner).await;
             } => false,
@@ -155,7 +160,7 @@ async fn turn(death: Death) -> bool {
         check_memory(&chats, &stored.id, &log.inner).await;
     }
     // Wherever it died, the thread can be used again.
-    let said = chats.say("me", &stored.id, message()).await.unwrap();
+    let said = chats.send("me", &stored.id, message()).await.unwrap();
     chats.stop("me", &stored.id).await.unwrap();
     engine.finished(&said.turn).await;
     died
@@ -247,8 +252,8 @@ async fn whoever_is_there_when_a_turn_begins_hears_every_word_however_late_they_
     let (chats, engine) = play.life(Arc::new(MemoryLog::default()));
     let thread = chats.create("me", None).await.unwrap().id;
     let follower = chats.follow("me", &thread, Start::Now).await.unwrap();
-    let seat = chats.seat(&thread);
-    let said = chats.say("me", &thread, message()).await.unwrap();
+    let seat = chats.subscribe(&thread);
+    let said = chats.send("me", &thread, message()).await.unwrap();
     engine.finished(&said.turn).await;
     assert_eq!(heard(follower).await, words.concat());
     assert_eq!(heard(chats.turn(&seat, &said.turn, 0).await.unwrap()).await, words.concat());
@@ -265,7 +270,7 @@ async fn what_a_workspace_says_about_itself_is_told_as_information_and_nothing_e
     let thread = chats.create("me", None).await.unwrap().id;
     let about = folder.path().join("AGENTS.md");
     let told = async || {
-        let said = chats.say("me", &thread, message()).await.unwrap();
+        let said = chats.send("me", &thread, message()).await.unwrap();
         engine.finished(&said.turn).await;
         format!("{:?}", play.model.entries().last().unwrap())
     };
@@ -290,12 +295,12 @@ async fn a_message_that_waited_stops_like_any_other_when_nobody_has_stayed() {
     let (chats, _engine) = play.life(Arc::new(MemoryLog::default()));
     let thread = chats.create("me", None).await.unwrap().id;
     let stays = chats.follow("me", &thread, Start::Now).await.unwrap();
-    let said = Say { presence: Presence::Attended, ..message() };
-    chats.say("me", &thread, said.clone()).await.unwrap();
-    let seat = chats.seat(&thread);
-    let waiting = chats.say("me", &thread, Say { if_busy: IfBusy::Queue, ..said }).await.unwrap();
+    let said = UserMessage { presence: Presence::Attended, ..message() };
+    chats.send("me", &thread, said.clone()).await.unwrap();
+    let seat = chats.subscribe(&thread);
+    let waiting = chats.send("me", &thread, UserMessage { if_busy: IfBusy::Queue, ..said }).await.unwrap();
     drop(stays);
-    let frames = chats.turn_in_line("me", &thread, (seat, waiting.turn)).collect::<Vec<_>>();
+    let frames = chats.queued_turn("me", &thread, (seat, waiting.turn)).collect::<Vec<_>>();
     assert_eq!(last(timeout(4 * PATIENCE, frames).await.expect("it is stopped"))["status"], "CANCELLED");
 }
 
@@ -310,7 +315,7 @@ async fn a_turn_that_needs_somebody_stops_after_a_restart_unless_somebody_comes_
         let (chats, engine) = play.life(log.clone());
         for presence in [Presence::Free, Presence::Attended, Presence::Attended] {
             let thread = chats.create("me", None).await.unwrap().id;
-            chats.say("me", &thread, Say { presence, ..message() }).await.unwrap();
+            chats.send("me", &thread, UserMessage { presence, ..message() }).await.unwrap();
             left.push(thread);
         }
         engine.stop().await;
@@ -339,7 +344,8 @@ async fn a_result_that_was_cut_is_read_on_in_a_later_turn() {
     let (chats, engine) = Play { model, tools: vec![look], ..Play::default() }.life(Arc::new(MemoryLog::default()));
     let thread = chats.create("me", None).await.unwrap().id;
     for _turn in 0..2 {
-        let said = chats.say("me", &thread, Say { content: "look".into(), ..Say::default() }).await.unwrap();
+        let said =
+            chats.send("me", &thread, UserMessage { content: "look".into(), ..UserMessage::default() }).await.unwrap();
         engine.finished(&said.turn).await;
     }
     let rows = chats.rows("me", &thread).await.unwrap();
@@ -408,7 +414,7 @@ async fn said_in(chats: &Chats, thread: &str) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_queued_message_goes_behind_those_that_wait_at_whatever_step_of_a_turns_end_it_is_sent() {
-    let say = |content: &str| Say { content: content.into(), if_busy: IfBusy::Queue, ..Say::default() };
+    let say = |content: &str| UserMessage { content: content.into(), if_busy: IfBusy::Queue, ..UserMessage::default() };
     // Everything runs on one thread, so each number of steps is one
     // position between the end of a turn and the beginning of the next.
     for steps in 0..300 {
@@ -420,13 +426,13 @@ async fn a_queued_message_goes_behind_those_that_wait_at_whatever_step_of_a_turn
         let (chats, _engine) = Play { model, ..Play::default() }.life(Arc::new(SlowLog::default()));
         let thread = chats.create("me", None).await.unwrap().id;
         for content in ["first", "second", "third"] {
-            chats.say("me", &thread, say(content)).await.unwrap();
+            chats.send("me", &thread, say(content)).await.unwrap();
         }
         go.notify_one();
         for _ in 0..steps {
             tokio::task::yield_now().await;
         }
-        chats.say("me", &thread, say("fourth")).await.unwrap();
+        chats.send("me", &thread, say("fourth")).await.unwrap();
         assert_eq!(said_in(&chats, &thread).await, ["first", "second", "third", "fourth"], "after {steps} steps");
     }
 }
@@ -440,12 +446,12 @@ async fn a_message_sent_before_a_restarted_server_looks_at_those_that_wait_is_no
         .otherwise(Line::new().says("done"));
     let play = Play { model, ..Play::default() };
     let log = Arc::new(MemoryLog::default());
-    let say = |content: &str, if_busy| Say { content: content.into(), if_busy, ..Say::default() };
+    let say = |content: &str, if_busy| UserMessage { content: content.into(), if_busy, ..UserMessage::default() };
     let thread = {
         let (chats, engine) = play.life(log.clone());
         let thread = chats.create("me", None).await.unwrap().id;
-        chats.say("me", &thread, say("first", IfBusy::Queue)).await.unwrap();
-        chats.say("me", &thread, say("second", IfBusy::Queue)).await.unwrap();
+        chats.send("me", &thread, say("first", IfBusy::Queue)).await.unwrap();
+        chats.send("me", &thread, say("second", IfBusy::Queue)).await.unwrap();
         engine.stop().await;
         thread
     };
@@ -454,8 +460,8 @@ async fn a_message_sent_before_a_restarted_server_looks_at_those_that_wait_is_no
     chats.stop("me", &thread).await.unwrap();
     let running = chats.last(&thread).await.unwrap().unwrap().turn;
     engine.finished(&running).await;
-    let refused = chats.say("me", &thread, say("no", IfBusy::Reject)).await.unwrap_err();
+    let refused = chats.send("me", &thread, say("no", IfBusy::Reject)).await.unwrap_err();
     assert!(matches!(refused, consort_chat::Error::Busy { .. }), "{refused}");
-    chats.say("me", &thread, say("third", IfBusy::Queue)).await.unwrap();
+    chats.send("me", &thread, say("third", IfBusy::Queue)).await.unwrap();
     assert_eq!(said_in(&chats, &thread).await, ["first", "second", "third"]);
 }

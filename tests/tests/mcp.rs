@@ -9,7 +9,7 @@ use std::time::Duration;
 use consort_chat::{Chats, Settings};
 use consort_core::budget::Limits;
 use consort_core::catalog::{CancelClass, EffectClass, Permission};
-use consort_core::chat::{Mode, Role, Rules, Say};
+use consort_core::chat::{Mode, Role, Rules, UserMessage};
 use consort_core::compile::{Catalog, compile};
 use consort_core::draft::Request;
 use consort_core::id::Id;
@@ -378,7 +378,8 @@ fn conversations(stage: &Stage, model: &ScriptedModel, providers: Vec<String>) -
 /// Sends a message in a new thread; returns the tools' results, once it is answered.
 async fn answered((chats, engine): (Chats, Engine)) -> Vec<String> {
     let thread = chats.create("me", None).await.unwrap();
-    let said = chats.say("me", &thread.id, Say { content: "Go".into(), ..Say::default() }).await.unwrap();
+    let said =
+        chats.send("me", &thread.id, UserMessage { content: "Go".into(), ..UserMessage::default() }).await.unwrap();
     engine.finished(&said.turn).await;
     let rows = chats.rows("me", &thread.id).await.unwrap();
     let tools = rows.iter().flat_map(|(_, rows)| rows).filter(|row| row.role == Role::Tool);

@@ -17,7 +17,7 @@ use consort_models::{Line, ScriptedModel};
 use consort_net::memory::{Faults, MemoryNetwork};
 use consort_net::network::{Dialling, Network, Options};
 use consort_net::serve::Serve;
-use consort_net::share::{PeerRunFactory, Share, What};
+use consort_net::share::{PeerRunFactory, Share, SharedWork};
 use consort_net::transport::Address;
 use consort_runtime::engine::Engine;
 use consort_tools::{self as tool, ScriptedTool, Tool};
@@ -125,9 +125,9 @@ impl Town {
 
     fn shares(&self) -> Vec<Share> {
         let share = |name: &str, what| Share { name: name.to_owned(), tags: Vec::new(), owner: Owner::local(), what };
-        let tools = self.tools.iter().map(|tool| share(&tool.info().name, What::Tool(tool.info().clone())));
+        let tools = self.tools.iter().map(|tool| share(&tool.info().name, SharedWork::Tool(tool.info().clone())));
         let cook = Draft { description: "Cook {context}".to_owned(), ..task("cook", &["pay"]) };
-        tools.chain([share("cook", What::Task(Box::new(cook)))]).collect()
+        tools.chain([share("cook", SharedWork::Task(Box::new(cook)))]).collect()
     }
 
     /// Restarts a process. The dead one is gone when nothing

@@ -9,7 +9,7 @@ use consort_core::id::Millis;
 use consort_core::owner::Owner;
 use consort_log::damage::row_fault;
 use consort_log::{Append, Error, Log, Query, Record, Row};
-use consort_tools::words::{likeness, scores};
+use consort_tools::similarity::{likeness, scores};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

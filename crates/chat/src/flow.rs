@@ -36,6 +36,6 @@ impl Chats {
 /// since.
 fn together(mistakes: &[Mistake]) -> Mistake {
     let code = mistakes.first().map_or(Code::BadRequest, |mistake| mistake.code);
-    let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-    Mistake::new(code, FIELD, format!("the workflow cannot answer: {}", told.join("; ")))
+    let reasons: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    Mistake::new(code, FIELD, format!("the workflow cannot answer: {}", reasons.join("; ")))
 }

@@ -14,7 +14,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use super::changes::ThreadChanges;
 use super::gap::Gap;
 use super::live::Attachment;
-use super::{Chats, Error, Seat, Thread};
+use super::{Chats, Error, Thread, TurnSubscription};
 
 /// The time before a thread that could not be read is looked at again, and the doublings of it: half a minute at most.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -35,11 +35,11 @@ struct Follower {
     chats: Chats,
     thread: String,
     news: ThreadChanges,
-    stays: Attachment,
+    attachment: Attachment,
     /// The number of refused messages that the follower has seen.
-    told: u64,
+    refusals_seen: u64,
     /// The subscription to turns that begin from now on.
-    seat: Arc<Seat>,
+    subscription: Arc<TurnSubscription>,
     /// The first number not yet seen.
     next: u64,
     /// The turn being followed, and its remaining frames.
@@ -123,7 +123,7 @@ impl Chats {
         self.check_owner(owner, id).await?;
         let live_thread = self.0.live.live_thread(id);
         let news = self.changes(id);
-        let seat = live_thread.seat();
+        let subscription = live_thread.subscribe();
         let end = self.last(id).await?.map_or(0, |turn| turn.next);
         let next = match from {
             Start::Seq(seq) => seq,
@@ -132,9 +132,20 @@ impl Chats {
         };
         let chats = self.clone();
         let thread = id.to_owned();
-        let told = live_thread.refused();
-        let stays = live_thread.attach(self, owner);
-        let follower = Follower { chats, thread, news, stays, told, seat, next, turn: None, lost: None, failures: 0 };
+        let refusals_seen = live_thread.refused();
+        let attachment = live_thread.attach(self, owner);
+        let follower = Follower {
+            chats,
+            thread,
+            news,
+            attachment,
+            refusals_seen,
+            subscription,
+            next,
+            turn: None,
+            lost: None,
+            failures: 0,
+        };
         Ok(stream::unfold(follower, |mut follower| async { follower.frame().await.map(|frame| (frame, follower)) })
             .boxed())
     }
@@ -143,18 +154,18 @@ impl Chats {
 impl Chats {
     /// Subscribes to the turns of a thread: a subscription from before a turn begins gets
     /// all of its tokens.
-    pub fn seat(&self, id: &str) -> Arc<Seat> {
-        self.0.live.live_thread(id).seat()
+    pub fn subscribe(&self, id: &str) -> Arc<TurnSubscription> {
+        self.0.live.live_thread(id).subscribe()
     }
 
     /// Returns the frames of one turn, which began with this number.
     pub async fn turn(
         &self,
-        seat: &Seat,
+        subscription: &TurnSubscription,
         turn: &str,
         base: u64,
     ) -> Result<BoxStream<'static, Result<Numbered, log::Error>>, Error> {
-        let frames = self.tail(seat, turn, 0).await?;
+        let frames = self.tail(subscription, turn, 0).await?;
         let numbered = move |frame: Result<Frame, log::Error>| {
             std::future::ready(match frame {
                 Ok(frame) => Numbered::of(base, &frame).map(Ok),
@@ -196,12 +207,12 @@ impl Chats {
 
     async fn tail(
         &self,
-        seat: &Seat,
+        subscription: &TurnSubscription,
         turn: &str,
         from: u64,
     ) -> Result<BoxStream<'static, Result<Frame, log::Error>>, Error> {
-        match seat.take(turn).filter(|_| from == 0) {
-            Some(heard) => Ok(self.0.engine.tail_heard(turn, heard)),
+        match subscription.take(turn).filter(|_| from == 0) {
+            Some(listener) => Ok(self.0.engine.tail_heard(turn, listener)),
             None => Ok(self.0.engine.tail(turn, from).await?),
         }
     }
@@ -270,7 +281,7 @@ impl Follower {
         let running = running.filter(|turn| self.lost.as_ref() != Some(&turn.turn));
         if let Some(turn) = ended.turns.get(first).map(|turn| &**turn).or(running.as_ref()) {
             let from = self.next.saturating_sub(turn.base);
-            let frames = match self.chats.tail(&self.seat, &turn.turn, from).await {
+            let frames = match self.chats.tail(&self.subscription, &turn.turn, from).await {
                 Ok(frames) => frames,
                 Err(error) => {
                     let Unread { at, damage } = unread(error, &turn.turn)?;
@@ -287,7 +298,7 @@ impl Follower {
             self.turn = Some((Bounds { turn: turn.turn.clone(), base: turn.base, next: turn.next }, frames));
             return Ok(Found::Turn);
         }
-        if let Some(text) = self.stays.refusal(&mut self.told) {
+        if let Some(text) = self.attachment.refusal(&mut self.refusals_seen) {
             return Ok(Found::Refusal(text));
         }
         if !Thread::exists(self.chats.log(), &self.thread).await? {

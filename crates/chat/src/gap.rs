@@ -52,8 +52,8 @@ impl Gap {
             None => format!("the events of this chat from {} on", self.from),
         };
         let message = format!("{} cannot be read, {numbers} are missing: {}", self.turn, self.reason);
-        let told = json!({ "type": "error", "thread_id": thread, "turn_id": self.turn, "code": "STORAGE_DAMAGED",
+        let frame = json!({ "type": "error", "thread_id": thread, "turn_id": self.turn, "code": "STORAGE_DAMAGED",
             "message": message });
-        told.to_string().into()
+        frame.to_string().into()
     }
 }

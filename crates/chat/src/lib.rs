@@ -6,23 +6,23 @@ mod approvals;
 mod branch;
 mod changes;
 mod context;
+mod continuation;
 mod damaged;
 pub mod facts;
 mod flow;
 mod follow;
 mod gap;
-mod go_on;
 mod grants;
-mod line;
 mod live;
+mod message_queue;
 mod mining;
 mod opening;
-mod passing;
-mod say;
 mod search;
-mod spent;
+mod send;
 mod steer;
+mod temporary;
 mod thread;
+mod usage;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -44,16 +44,16 @@ use tokio::task::JoinSet;
 
 pub use follow::{FramePage, Numbered, Start};
 pub use gap::Gap;
-pub use live::Seat;
+pub use live::TurnSubscription;
 pub use opening::Opening;
-pub use passing::Continued;
 pub use search::FoundThread;
-pub use spent::Spent;
+pub use temporary::Continued;
 pub use thread::{DamagedThread, Mined, MinedStatus, Thread, ThreadView, Waiting};
+pub use usage::Spent;
 
 use damaged::unless_damaged;
-use line::{QUEUE_MAX, Queue};
 use live::Live;
+use message_queue::{QUEUE_MAX, Queue};
 
 /// The default time that a turn goes on after its last client has left.
 pub const DETACH_GRACE: Duration = Duration::from_mins(10);
@@ -113,7 +113,7 @@ struct Inner {
 
 /// The result of sending a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct SentMessage {
     /// The id of its turn, which may not have begun yet.
     pub turn: Arc<str>,
     /// Whether its turn has begun or waits.

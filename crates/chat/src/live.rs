@@ -9,7 +9,7 @@ use consort_runtime::ring::{Listener, Ring};
 use tokio::sync::watch;
 
 use super::Chats;
-use super::line::QUEUE_MAX;
+use super::message_queue::QUEUE_MAX;
 
 /// One thread.
 pub(super) struct LiveThread {
@@ -29,7 +29,7 @@ struct State {
     has_queue_worker: bool,
     has_mining_worker: bool,
     /// The subscriptions to turns to come.
-    seats: Vec<Weak<Seat>>,
+    subscriptions: Vec<Weak<TurnSubscription>>,
     /// The last refused messages, with the frames about them.
     refusals: VecDeque<(Arc<str>, Arc<str>)>,
     /// The total number of refused messages.
@@ -39,19 +39,19 @@ struct State {
 /// A subscription to turns of a thread from their first token, taken before they
 /// begin: it holds the newest one not yet taken.
 #[derive(Default)]
-pub struct Seat(Mutex<Option<(Arc<str>, Listener)>>);
+pub struct TurnSubscription(Mutex<Option<(Arc<str>, Listener)>>);
 
-impl Seat {
-    fn put(&self, turn: &Arc<str>, heard: Listener) {
-        *self.heard() = Some((turn.clone(), heard));
+impl TurnSubscription {
+    fn put(&self, turn: &Arc<str>, listener: Listener) {
+        *self.newest() = Some((turn.clone(), listener));
     }
 
     /// Returns the listener of this turn, if it began after the subscription.
     pub(super) fn take(&self, turn: &str) -> Option<Listener> {
-        self.heard().take_if(|(known, _)| **known == *turn).map(|(_, heard)| heard)
+        self.newest().take_if(|(known, _)| **known == *turn).map(|(_, listener)| listener)
     }
 
-    fn heard(&self) -> MutexGuard<'_, Option<(Arc<str>, Listener)>> {
+    fn newest(&self) -> MutexGuard<'_, Option<(Arc<str>, Listener)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,10 +93,10 @@ impl Live {
     }
 
     pub(super) fn forget(&self, id: &str) {
-        let gone = self.known().all.remove(id);
+        let removed = self.known().all.remove(id);
         // Followers of the thread learn that there is nothing to follow.
-        if let Some(gone) = gone {
-            gone.news.send_modify(|news| *news += 1);
+        if let Some(removed) = removed {
+            removed.news.send_modify(|news| *news += 1);
         }
     }
 }
@@ -110,13 +110,15 @@ impl LiveThread {
     /// Returns whether it holds nothing that a new one would not.
     fn is_idle(self: &Arc<Self>) -> bool {
         let state = self.state();
-        let State { attached: 0, attended: None, has_queue_worker: false, has_mining_worker: false, seats, .. } =
-            &*state
+        let State {
+            attached: 0, attended: None, has_queue_worker: false, has_mining_worker: false, subscriptions, ..
+        } = &*state
         else {
             return false;
         };
-        let is_heard = seats.iter().any(|seat| seat.strong_count() > 0) || self.news.receiver_count() > 0;
-        !is_heard && Arc::strong_count(self) == 1
+        let is_followed =
+            subscriptions.iter().any(|subscription| subscription.strong_count() > 0) || self.news.receiver_count() > 0;
+        !is_followed && Arc::strong_count(self) == 1
     }
 
     /// Records that a turn has begun.
@@ -128,9 +130,9 @@ impl LiveThread {
     /// Returns the ring for a turn that is about to begin; every subscription gets it.
     pub(super) fn begins(&self, turn: &Arc<str>) -> Ring {
         let ring = Ring::default();
-        self.state().seats.retain(|seat| match seat.upgrade() {
-            Some(seat) => {
-                seat.put(turn, ring.subscribe());
+        self.state().subscriptions.retain(|subscription| match subscription.upgrade() {
+            Some(subscription) => {
+                subscription.put(turn, ring.subscribe());
                 true
             }
             None => false,
@@ -139,12 +141,12 @@ impl LiveThread {
     }
 
     /// Subscribes to turns that begin from now on.
-    pub(super) fn seat(&self) -> Arc<Seat> {
-        let seat = Arc::new(Seat::default());
+    pub(super) fn subscribe(&self) -> Arc<TurnSubscription> {
+        let subscription = Arc::new(TurnSubscription::default());
         let mut state = self.state();
-        state.seats.retain(|seat| seat.strong_count() > 0);
-        state.seats.push(Arc::downgrade(&seat));
-        seat
+        state.subscriptions.retain(|subscription| subscription.strong_count() > 0);
+        state.subscriptions.push(Arc::downgrade(&subscription));
+        subscription
     }
 
     /// Records that a queued message was refused; the frame holds the reason.
@@ -250,12 +252,12 @@ pub(super) struct Attachment {
 
 impl Attachment {
     /// Returns the next refused message, for a follower that has seen this many.
-    pub(super) fn refusal(&self, told: &mut u64) -> Option<Arc<str>> {
+    pub(super) fn refusal(&self, seen: &mut u64) -> Option<Arc<str>> {
         let state = self.live_thread.state();
-        let unknown = usize::try_from(state.refused.saturating_sub(*told)).unwrap_or(usize::MAX);
+        let unknown = usize::try_from(state.refused.saturating_sub(*seen)).unwrap_or(usize::MAX);
         let kept = state.refusals.len();
         let (_, frame) = state.refusals.get(kept - unknown.min(kept))?;
-        *told = state.refused + 1 - unknown.min(kept) as u64;
+        *seen = state.refused + 1 - unknown.min(kept) as u64;
         Some(frame.clone())
     }
 }
@@ -275,10 +277,16 @@ mod tests {
     fn threads_that_were_only_named_are_forgotten_and_those_in_use_are_not() {
         let live = Live::default();
         let held = live.live_thread("held");
-        let seat = live.live_thread("sat").seat();
+        let subscription = live.live_thread("sat").subscribe();
         (0..10 * KNOWN_MIN).for_each(|n| drop(live.live_thread(&n.to_string())));
         assert!(live.known().all.len() <= KNOWN_MIN);
         assert!(Arc::ptr_eq(&held, &live.live_thread("held")));
-        assert!(live.live_thread("sat").state().seats.iter().any(|known| known.as_ptr() == Arc::as_ptr(&seat)));
+        assert!(
+            live.live_thread("sat")
+                .state()
+                .subscriptions
+                .iter()
+                .any(|known| known.as_ptr() == Arc::as_ptr(&subscription))
+        );
     }
 }

@@ -13,7 +13,7 @@ use consort_log::{Query, Row};
 use consort_runtime::engine::{self, NewRun};
 
 use super::damaged::unless_damaged;
-use super::line::{Queue, Step};
+use super::message_queue::{Queue, Step};
 use super::thread::{Mined, MinedStatus};
 use super::{Chats, Error, Thread};
 use crate::facts::{Facts, Source};

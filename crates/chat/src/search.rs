@@ -7,7 +7,7 @@ use consort_core::id::Millis;
 use consort_core::spec::Kind;
 use consort_log::Query;
 
-use crate::{Chats, Error, spent, thread};
+use crate::{Chats, Error, thread, usage};
 
 /// A thread that was found by its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Chats {
     pub async fn search(&self, owner: &str, words: &str, limit: usize) -> Result<Vec<FoundThread>, Error> {
         let query = |kind: &str| Query {
             kind: Some(kind.to_owned()),
-            tags: vec![(spent::OWNER.to_owned(), Some(owner.to_owned()))],
+            tags: vec![(usage::OWNER.to_owned(), Some(owner.to_owned()))],
             words: Some(words.to_owned()),
             // One thread may have been found by many of its turns.
             limit: limit.saturating_mul(8),

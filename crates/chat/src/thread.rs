@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use consort_core::chat::{Grant, MiningCost, Mode, Say};
+use consort_core::chat::{Grant, MiningCost, Mode, UserMessage};
 use consort_core::event::End;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
@@ -80,7 +80,8 @@ pub struct Waiting {
     /// The turn it will be.
     pub turn: String,
     /// The message.
-    pub say: Say,
+    #[serde(rename = "say")]
+    pub message: UserMessage,
 }
 
 /// The outcome of searching a turn for facts.

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use consort_core::agent::Agent;
 use consort_core::attachments::AttachmentSource;
+use consort_core::branch::OnMaxRounds;
+use consort_core::choice::Choice;
 use consort_core::draft::{Draft, Each, Ensemble, Group, Nested};
 use consort_core::owner::Owner;
-use consort_core::request::{ON_MAX_ROUNDS, ON_TRUNCATED, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS};
-use consort_core::spec::{OnError, Review};
+use consort_core::spec::{OnError, OnTruncated, Review, ReviewPolicy, ReviewRule, Workflow};
 use consort_runtime::limits::Rate;
 use consort_tools::attachments;
 use consort_tools::extract::MediaType;
@@ -66,11 +67,11 @@ const SHARE_KINDS: &[(&str, ShareKind)] =
 /// Reads `[ensemble]`. Review timeouts and run limits are in other sections, so they
 /// are left to the caller.
 pub(super) fn read(fields: &mut Fields<'_>) -> Template {
-    let policy = fields.read("review_policy", word(REVIEW_POLICIES)).unwrap_or_default();
+    let policy = fields.read("review_policy", word(ReviewPolicy::WORDS)).unwrap_or_default();
     let ensemble = Ensemble {
         name: fields.need("name", text).unwrap_or_default(),
         model: fields.read("model", text),
-        workflow: fields.read("workflow", word(WORKFLOWS)),
+        workflow: fields.read("workflow", word(Workflow::WORDS)),
         on_error: fields.read("on_error", word(ON_ERROR)).unwrap_or_default(),
         review: Review { policy, ..Review::default() },
         inputs: fields.map("inputs", json),
@@ -106,8 +107,8 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         handler: fields.read("handler", text),
         input_guardrails: fields.names("input_guardrails", text),
         output_guardrails: fields.names("output_guardrails", text),
-        review: fields.read("review", word(REVIEW_RULES)),
-        on_truncated: fields.read("on_truncated", word(ON_TRUNCATED)).unwrap_or_default(),
+        review: fields.read("review", word(ReviewRule::WORDS)),
+        on_truncated: fields.read("on_truncated", word(OnTruncated::WORDS)).unwrap_or_default(),
         review_before: fields.read("review_before", flag).unwrap_or(false),
         review_timeout_ms: fields.read("review_timeout", duration_or_zero).map(millis),
         when: fields.read("when", text),
@@ -170,7 +171,7 @@ fn group(fields: &mut Fields<'_>) -> Group {
         each: each(fields),
         repeat_until: fields.read("repeat_until", text),
         max_rounds: fields.read("max_rounds", at_least(1)),
-        on_max_rounds: fields.read("on_max_rounds", word(ON_MAX_ROUNDS)),
+        on_max_rounds: fields.read("on_max_rounds", word(OnMaxRounds::WORDS)),
         part: None,
     }
 }

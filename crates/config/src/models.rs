@@ -4,7 +4,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use consort_core::catalog::{ModelInfo, Price};
-use consort_core::model_options::{ModelOptions, REASONING_EFFORTS};
+use consort_core::choice::Choice;
+use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use consort_http::headers::Headers;
 use consort_models::openai::Api;
 use consort_models::{Extra, OWN_HEADERS, Options, Provider, StructuredOutput};
@@ -112,7 +113,7 @@ pub(super) fn model_options(fields: &mut Fields<'_>) -> ModelOptions {
         temperature: fields.read("temperature", number(0.0..=2.0)),
         top_p: fields.read("top_p", number(0.0..=1.0)),
         seed: fields.read("seed", whole(i64::MIN..=i64::MAX)),
-        reasoning_effort: fields.read("reasoning_effort", word(REASONING_EFFORTS)),
+        reasoning_effort: fields.read("reasoning_effort", word(ReasoningEffort::WORDS)),
     }
 }
 

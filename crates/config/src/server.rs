@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use consort_core::choice::Choice;
 use consort_core::owner::Owner;
-use consort_core::request::ON_TIMEOUT;
 use consort_core::spec::{OnTimeout, Review};
 use consort_runtime::effects::CANCEL_GRACE;
 use consort_runtime::engine::Quota;
@@ -108,7 +108,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Server {
         review_timeout: fields
             .read("review_timeout", duration_or_zero)
             .unwrap_or(Duration::from_millis(Review::default().timeout_ms)),
-        on_timeout: fields.read("on_timeout", word(ON_TIMEOUT)),
+        on_timeout: fields.read("on_timeout", word(OnTimeout::WORDS)),
         workspace: fields.path("workspace"),
         trace_dir: fields.path("trace_dir"),
         allowed_origins: fields.each("allowed_origins", origin).unwrap_or_default(),

@@ -115,13 +115,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
     });
     let openapi = fields.entries("openapi", |name, fields| {
         let api = openapi::read(name, fields);
-        let mut others = http.iter().map(|tool| tool.info.name.as_str());
-        if let Some(other) = others.find(|other| api.known().iter().any(|tool| tool.info.name == *other)) {
-            fields.mistake_here(format!("an operation of it is called `{other}`, as a tool of [tools.http]"));
-        }
-        if let Some(tool) = api.known().iter().find(|tool| taken(&tool.info.name)) {
-            fields.mistake_here(format!("an operation of it has the name of the built-in tool `{}`", tool.info.name));
-        }
+        check_operations(&api, (&http, taken), fields);
         api
     });
     let pipelines = fields.entries("pipeline", |name, fields| {
@@ -137,6 +131,17 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Tools {
         openapi,
         http,
         builtin,
+    }
+}
+
+/// Refuses operations that have the name of another tool.
+fn check_operations(api: &Api, (http, taken): (&[HttpTool], impl Fn(&str) -> bool), fields: &mut Fields<'_>) {
+    let mut others = http.iter().map(|tool| tool.info.name.as_str());
+    if let Some(other) = others.find(|other| api.known().iter().any(|tool| tool.info.name == *other)) {
+        fields.mistake_here(format!("an operation of it is called `{other}`, as a tool of [tools.http]"));
+    }
+    if let Some(tool) = api.known().iter().find(|tool| taken(&tool.info.name)) {
+        fields.mistake_here(format!("an operation of it has the name of the built-in tool `{}`", tool.info.name));
     }
 }
 

@@ -29,7 +29,7 @@ use crate::function::ToolSet;
 use crate::group::Group;
 use crate::model::Model;
 use crate::operation::Operation;
-use crate::outside::Outside;
+use crate::resources::Resources;
 #[cfg(feature = "serve")]
 use crate::share::Shown;
 use crate::task::{Plan, Task};
@@ -71,7 +71,7 @@ pub struct EnsembleBuilder {
     /// Whether tasks cannot ask people.
     asks_nobody: bool,
     pub(crate) operation: Operation,
-    pub(crate) outside: Outside,
+    pub(crate) outside: Resources,
     #[cfg(feature = "serve")]
     pub(crate) sharing: crate::share::Sharing,
 }

@@ -21,7 +21,7 @@
 //! folder `examples` beside this crate holds whole programs.
 //!
 //! # Layout, in reading order
-//! - `ensemble`: the handle; `builder`: its parts; `outside`: the folders and the web
+//! - `ensemble`: the handle; `builder`: its parts; `resources`: the folders and the web
 //!   it may touch; `operation`: the store of its runs, and limits
 //! - `task`: one task; `group`: several together; `work`: the input of your own task functions
 //! - `model`, `function`: models and tools; `catalog`: both by name
@@ -42,8 +42,8 @@ mod group;
 mod model;
 mod operation;
 mod outcome;
-mod outside;
 mod request;
+mod resources;
 mod run;
 #[cfg(feature = "serve")]
 mod serve;

@@ -8,7 +8,7 @@ use consort_core::mistake::{Code, Mistake};
 use consort_core::owner::Owner;
 use consort_net::AgentAddress;
 use consort_net::network::{Network, Options};
-use consort_net::share::{Share, What};
+use consort_net::share::{Share, SharedWork};
 use consort_net::transport::{Address, WebSockets};
 use consort_tools::Workspace;
 use consort_tools::collections::Collections;
@@ -208,10 +208,10 @@ impl Sharing {
         let mut mistakes = Vec::new();
         for SharedItem { kind, name, target, tags, owner } in &self.items {
             let what = match kind {
-                Kind::Tool => catalog.tools.iter().find(|tool| tool.name == *target).cloned().map(What::Tool),
+                Kind::Tool => catalog.tools.iter().find(|tool| tool.name == *target).cloned().map(SharedWork::Tool),
                 Kind::Task => {
                     let task = ensemble.tasks.iter().find(|task| task.name.as_deref() == Some(target));
-                    task.cloned().map(|task| What::Task(Box::new(task)))
+                    task.cloned().map(|task| SharedWork::Task(Box::new(task)))
                 }
             };
             match what {

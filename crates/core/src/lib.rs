@@ -11,7 +11,7 @@
 //!   for, [`decide`] the events that a request leads to, [`own_tool`] the tools a run
 //!   performs itself; [`fork`] makes a new run out of the record of another.
 //! - [`chat`]: the parts that only turns of a chat have.
-//! - `shown`: a run as others see it. [`frame`] has one frame per event, [`view`]
+//! - `projections`: a run as others see it. [`frame`] has one frame per event, [`view`]
 //!   lists and details, [`trace`] and [`span`] the work it did and the time that took.
 //!
 //! All of them use the words of `consort-spec`, which are named here too: an [`id`] (a place in a run), [`text`],
@@ -20,7 +20,7 @@
 
 pub mod chat;
 mod decisions;
-mod shown;
+mod projections;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -33,5 +33,5 @@ pub use consort_spec::{
 pub use decisions::{
     answer, build, chore, decide, delegation, edit, fork, next, own_tool, pace, queue, result, share, subtask, tier,
 };
-pub use shown::{a2a, aloud, announcement, dag, damaged, frame, question, span, trace, view, voice};
+pub use projections::{a2a, announcement, dag, damaged, frame, live_source, log_lines, question, span, trace, view};
 pub use state::{budget, conversation, gate, memory, run};

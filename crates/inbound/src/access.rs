@@ -15,6 +15,7 @@ use consort_core::owner::{Owner, Sight};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use strum::IntoStaticStr;
 use url::{Host, Url};
 
 use crate::oidc::{Issuer, Unidentified};
@@ -129,9 +130,10 @@ impl Key {
 }
 
 /// A permission that a key grants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "KeyScope")]
+#[strum(serialize_all = "snake_case")]
 pub enum Scope {
     /// To read; included in every other scope.
     Read,
@@ -153,14 +155,7 @@ impl Scope {
 
     /// Returns the word for the scope.
     pub fn word(self) -> &'static str {
-        match self {
-            Scope::Read => "read",
-            Scope::Run => "run",
-            Scope::Review => "review",
-            Scope::Tools => "tools",
-            Scope::Peer => "peer",
-            Scope::Admin => "admin",
-        }
+        self.into()
     }
 }
 

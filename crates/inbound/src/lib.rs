@@ -2,7 +2,7 @@
 //!
 //! # Layout, in reading order
 //! - [`connections`]: the addresses that connections come from, and their number; [`half_closed`]: connections whose
-//!   client has stopped sending; [`unread`]: bodies that were not read
+//!   client has stopped sending; [`unread_body`]: bodies that were not read
 //! - [`access`]: the clients that may connect, and their identity; [`oidc`]: tokens of single sign-on; [`refusals`]:
 //!   requests that were refused; [`audit`]: the log of changes
 //! - [`head`], [`query`], [`response_mode`]: parsing of a request and of the wanted form of the response;
@@ -24,4 +24,4 @@ pub mod problem;
 pub mod query;
 pub mod refusals;
 pub mod response_mode;
-pub mod unread;
+pub mod unread_body;

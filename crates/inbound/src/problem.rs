@@ -287,7 +287,7 @@ fn written(mut response: Response, id: &str, asked: &(Method, Uri)) -> Response 
     let path = asked.1.path();
     let (body, kind) = if openai::is_path(path) {
         (json!(OpenAiError::of(&problem)), JSON)
-    } else if let Some(told) = a2a::told(path, &problem) {
+    } else if let Some(told) = a2a::error_body(path, &problem) {
         (told, JSON)
     } else {
         (json!(problem.written(id)), PROBLEM)
@@ -464,7 +464,7 @@ impl From<collections::Error> for Problem {
 impl From<Vec<Mistake>> for Problem {
     fn from(mistakes: Vec<Mistake>) -> Problem {
         let code = mistakes.first().map_or(Code::BadRequest, |mistake| mistake.code.into());
-        let message: Vec<String> = mistakes.iter().map(Mistake::told).collect();
+        let message: Vec<String> = mistakes.iter().map(Mistake::protocol_message).collect();
         let written = |Mistake { code, place, message }: Mistake| WrittenMistake { error: code, place, message };
         let mistakes = mistakes.into_iter().map(written).collect();
         Problem::new(code, message.join("; ")).with(More { mistakes, ..More::default() })

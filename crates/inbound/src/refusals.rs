@@ -11,6 +11,7 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use consort_runtime::meters::{Meter, Meters};
+use strum::IntoStaticStr;
 use tokio::time::Instant;
 
 use crate::connections::{Connection, network};
@@ -30,7 +31,8 @@ const ADDRESSES_MAX: usize = 4096;
 const PATH_MAX: usize = 200;
 
 /// The reason why a request was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Reason {
     /// It came without a key, or with an unknown one.
     Unauthorized,
@@ -48,14 +50,7 @@ pub enum Reason {
 
 impl Reason {
     fn word(self) -> &'static str {
-        match self {
-            Reason::Unauthorized => "unauthorized",
-            Reason::Forbidden => "forbidden",
-            Reason::Host => "host",
-            Reason::Origin => "origin",
-            Reason::SocketAuth => "socket_auth",
-            Reason::Connections => "connections",
-        }
+        self.into()
     }
 }
 

@@ -73,17 +73,17 @@ impl<'a, T> Open<'a, T> {
     }
 
     /// Records the result of the call `id` of the tool `name`.
-    pub(super) fn result(&mut self, id: &str, name: &str, told: CallResult<'a>) {
+    pub(super) fn result(&mut self, id: &str, name: &str, given: CallResult<'a>) {
         match self.calls.iter_mut().find(|(asked, _, result)| *asked == id && result.is_none()) {
-            Some((_, _, result)) => *result = Some(told),
-            None => self.strays.push(format!("Result of `{name}`:\n{}", told.text)),
+            Some((_, _, result)) => *result = Some(given),
+            None => self.strays.push(format!("Result of `{name}`:\n{}", given.text)),
         }
     }
 
     /// Returns every open call with its result, or with a placeholder where it is missing.
     pub(super) fn settle(&mut self) -> impl Iterator<Item = (T, CallResult<'a>)> {
         let missing = CallResult { text: NO_RESULT, is_error: true };
-        self.calls.drain(..).map(move |(_, sent, told)| (sent, told.unwrap_or(missing)))
+        self.calls.drain(..).map(move |(_, sent, result)| (sent, result.unwrap_or(missing)))
     }
 
     /// Returns the results without a call, to be sent as text after the calls are settled.

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::limits::{HELLO_MAX, SERVED_MAX, WORDS_MAX, cut};
-use crate::links::{Parcel, Side};
+use crate::links::{OutgoingFrame, Side};
 use crate::network::{Joined, Network, OUTBOX_MAX};
 use crate::pace::Pace;
 use crate::transport::{Address, Closed, Connection, Incoming, Outgoing};
@@ -98,7 +98,7 @@ pub(crate) async fn session(
     (side, by): (Side, Owner),
 ) -> Option<String> {
     let Connection { outgoing, incoming } = connection;
-    let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
+    let (outbox, frames) = mpsc::channel(OUTBOX_MAX);
     let lease = hello.lease(network.options().lease);
     let frame_max = hello.frame_max();
     let refused = network.name_refused((&side, &by), &hello);
@@ -111,7 +111,7 @@ pub(crate) async fn session(
     let joined = joined.as_ref();
     let replies = Replies { outbox: outbox.clone(), by, patience: Some(lease * ORPHAN_LEASES), frame_max };
     tokio::select! {
-        () = write(outgoing, parcels) => None,
+        () = write(outgoing, frames) => None,
         refused = read(network, joined, incoming, (replies, lease * 2)) => refused,
         () = pulse(network, joined, &outbox) => None,
     }
@@ -120,16 +120,16 @@ pub(crate) async fn session(
 /// Serves the connection of a client that is not an ensemble: it may be silent.
 pub(crate) async fn attend(network: &Network, connection: Connection, by: Owner) {
     let Connection { outgoing, incoming } = connection;
-    let (outbox, parcels) = mpsc::channel(OUTBOX_MAX);
+    let (outbox, frames) = mpsc::channel(OUTBOX_MAX);
     let replies = Replies { outbox, by, patience: None, frame_max: Hello::default().frame_max() };
     tokio::select! {
-        () = write(outgoing, parcels) => {}
+        () = write(outgoing, frames) => {}
         _refused = read(network, None, incoming, (replies, Duration::MAX)) => {}
     }
 }
 
-async fn write(mut outgoing: Outgoing, mut parcels: mpsc::Receiver<Parcel>) {
-    while let Some(Parcel { text, leaving }) = parcels.recv().await {
+async fn write(mut outgoing: Outgoing, mut frames: mpsc::Receiver<OutgoingFrame>) {
+    while let Some(OutgoingFrame { text, leaving }) = frames.recv().await {
         leaving.map(|leaving| leaving.send(()));
         if outgoing.send(text).await.is_err() {
             return;
@@ -138,7 +138,7 @@ async fn write(mut outgoing: Outgoing, mut parcels: mpsc::Receiver<Parcel>) {
 }
 
 /// Sends the load of this ensemble, often enough that the peer knows it is alive.
-async fn pulse(network: &Network, joined: Option<&Joined>, outbox: &mpsc::Sender<Parcel>) {
+async fn pulse(network: &Network, joined: Option<&Joined>, outbox: &mpsc::Sender<OutgoingFrame>) {
     let mut ticks = interval((network.options().lease / 2).max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -200,7 +200,7 @@ async fn take(
                 served.push(Box::pin(cancelled.map(|()| String::new())));
             }
         }
-        Frame::CapacityUpdate(update) => joined.into_iter().for_each(|joined| joined.heard(update.clone())),
+        Frame::CapacityUpdate(update) => joined.into_iter().for_each(|joined| joined.update_load(update.clone())),
         Frame::TaskProgress(progress) => joined.into_iter().for_each(|joined| joined.progressed(progress.clone())),
         Frame::CapabilityQuery(query) => replies.send(shared(network, query)).await,
         Frame::Error(complaint) => joined.into_iter().for_each(|joined| joined.refused(&complaint)),

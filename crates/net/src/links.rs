@@ -10,8 +10,8 @@ use consort_tools::Account;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::gone::{Departed, Gone};
-use crate::intake::{disguise, folded, shown};
+use crate::departed::{Departed, DepartedPeer};
+use crate::frame_checks::{disguise, escaped_name, folded};
 use crate::network::{PeerView, RequestView};
 use crate::roster::CapabilityRegistry;
 use crate::wire::{CapabilityKind, CapacityUpdate, Frame, Hello, Progress, RequestCancel, Response};
@@ -52,7 +52,7 @@ pub(crate) struct Link {
     since: Millis,
     /// The problems in the peer's description of itself.
     pub(crate) complaint: Option<String>,
-    pub(crate) outbox: mpsc::Sender<Parcel>,
+    pub(crate) outbox: mpsc::Sender<OutgoingFrame>,
     /// The requests that wait for an answer, by id: calls of runs under way, which have limits of their own.
     pub(crate) pending: HashMap<String, Pending>,
 }
@@ -80,15 +80,15 @@ pub(crate) enum Side {
 }
 
 /// A frame on its way, and a signal that it may have arrived.
-pub(crate) struct Parcel {
+pub(crate) struct OutgoingFrame {
     pub(crate) text: String,
     /// Notified right before the frame is handed to the connection.
     pub(crate) leaving: Option<oneshot::Sender<()>>,
 }
 
-impl From<String> for Parcel {
-    fn from(text: String) -> Parcel {
-        Parcel { text, leaving: None }
+impl From<String> for OutgoingFrame {
+    fn from(text: String) -> OutgoingFrame {
+        OutgoingFrame { text, leaving: None }
     }
 }
 
@@ -97,7 +97,7 @@ impl Link {
     pub(crate) fn new(
         (side, by): (Side, Owner),
         (hello, complaint): (Hello, Option<String>),
-        outbox: mpsc::Sender<Parcel>,
+        outbox: mpsc::Sender<OutgoingFrame>,
     ) -> Link {
         Link { peer: "".into(), side, by, hello, since: 0, complaint, outbox, pending: HashMap::new() }
     }
@@ -116,7 +116,7 @@ impl Links {
         let Side::Accepted = side else { return None };
         let plain = Links::name(side, hello);
         let said = hello.ensemble.as_deref().unwrap_or_default();
-        let announced = shown(said);
+        let announced = escaped_name(said);
         // A name that differs only in case or in what is not seen would be taken for the other by people.
         let is_same = |name: &str| name.eq_ignore_ascii_case(&plain) || folded(name) == folded(said);
         if is_same(own_name) {
@@ -166,7 +166,7 @@ impl Links {
     }
 
     /// Returns the peers that went away and are not back, the newest first.
-    pub(crate) fn gone(&self) -> Vec<Gone> {
+    pub(crate) fn departed(&self) -> Vec<DepartedPeer> {
         self.departed.list()
     }
 
@@ -209,7 +209,7 @@ impl Links {
     }
 
     /// Returns the outboxes of all links.
-    pub(crate) fn outboxes(&self) -> impl Iterator<Item = &mpsc::Sender<Parcel>> {
+    pub(crate) fn outboxes(&self) -> impl Iterator<Item = &mpsc::Sender<OutgoingFrame>> {
         self.links.values().map(|link| &link.outbox)
     }
 
@@ -232,7 +232,7 @@ impl Links {
     }
 
     /// Records the load of a peer, if it came over the peer's best link.
-    pub(crate) fn heard(&mut self, number: u64, update: CapacityUpdate) {
+    pub(crate) fn update_load(&mut self, number: u64, update: CapacityUpdate) {
         let Some(peer) = self.links.get(&number).map(|link| link.peer.clone()) else { return };
         if self.best_number(&peer) == Some(number) {
             self.registry.capacity(&peer, update.believed());
@@ -320,10 +320,10 @@ fn plain(name: &str) -> Arc<str> {
 mod tests {
     use super::*;
 
-    fn accepted(links: &mut Links, name: &str, key: &str) -> (u64, mpsc::Receiver<Parcel>) {
-        let (outbox, parcels) = mpsc::channel(8);
+    fn accepted(links: &mut Links, name: &str, key: &str) -> (u64, mpsc::Receiver<OutgoingFrame>) {
+        let (outbox, frames) = mpsc::channel(8);
         let link = Link::new((Side::Accepted, Owner::peer(key)), (hello(name), None), outbox);
-        (links.join(link, 0), parcels)
+        (links.join(link, 0), frames)
     }
 
     fn hello(name: &str) -> Hello {
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn a_name_stays_with_the_key_that_announced_it_first_as_long_as_it_is_linked() {
         let mut links = Links::of(["shop"].into_iter());
-        let (number, _parcels) = accepted(&mut links, "pantry", "one");
+        let (number, _frames) = accepted(&mut links, "pantry", "one");
         let refused = |links: &Links, name: &str, key: &str| {
             links.name_refused((&Side::Accepted, &Owner::peer(key)), &hello(name), "home")
         };
@@ -358,7 +358,7 @@ mod tests {
             links.queue_cancel("peer-0", &format!("request-{request}"));
         }
         assert_eq!((links.pending_cancels.len(), links.pending_cancels["peer-0"].len()), (OWED_PEERS_MAX, OWED_MAX));
-        let (_, mut parcels) = accepted(&mut links, "peer-0", "one");
-        assert!(parcels.try_recv().unwrap().text.contains("request_cancel"), "it is told when it is back");
+        let (_, mut frames) = accepted(&mut links, "peer-0", "one");
+        assert!(frames.try_recv().unwrap().text.contains("request_cancel"), "it is told when it is back");
     }
 }

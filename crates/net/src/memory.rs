@@ -11,7 +11,7 @@ use futures::{StreamExt, future, sink, stream};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::transport::{Address, Closed, Connection, Incoming, Outgoing, Transport, heard};
+use crate::transport::{Address, Closed, Connection, Incoming, Outgoing, Transport, parse_frame};
 
 /// The maximum number of frames in transit in one direction; more break the connection.
 const FRAMES_MAX: usize = 4096;
@@ -129,7 +129,7 @@ impl MemoryNetwork {
                 None
             }
         });
-        let frames = incoming.filter_map(|text: String| future::ready(heard(&text)));
+        let frames = incoming.filter_map(|text: String| future::ready(parse_frame(&text)));
         (Box::pin(outgoing), frames.boxed())
     }
 }

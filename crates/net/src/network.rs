@@ -17,12 +17,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::agents::{self, AgentAddress, Agents};
-use crate::fit::{fit, listed};
-use crate::gone::Gone;
+use crate::departed::DepartedPeer;
+use crate::frame_size::{fit, listed};
 use crate::limits::{FRAME_MAX, PROGRESS_EVERY, RESULT_MAX, WORDS_MAX, cut};
 use crate::link;
-use crate::links::{Link, Links, Parcel, Pending, Side};
-use crate::remote::NetworkToolCatalog;
+use crate::links::{Link, Links, OutgoingFrame, Pending, Side};
 use crate::roster::CapabilityRegistry;
 use crate::transport::{Address, Connection, Transport};
 use crate::wire::{Capability, CapabilityKind, CapacityUpdate, Complaint, Frame, Hello, Progress, Response};
@@ -190,9 +189,9 @@ impl Network {
         if let Some(work) = self.work() {
             work.drain();
         }
-        let told = Frame::CapacityUpdate(self.capacity()).text();
+        let frame = Frame::CapacityUpdate(self.capacity()).text();
         for outbox in self.state().outboxes() {
-            let _full = outbox.try_send(told.clone().into());
+            let _full = outbox.try_send(frame.clone().into());
         }
     }
 
@@ -234,8 +233,8 @@ impl Network {
     }
 
     /// Returns the peers that went away and are not back, the newest first.
-    pub fn gone(&self) -> Vec<Gone> {
-        self.state().gone()
+    pub fn departed(&self) -> Vec<DepartedPeer> {
+        self.state().departed()
     }
 
     /// Returns a counter of the changes to the set of links.
@@ -301,7 +300,7 @@ impl Network {
     }
 
     /// Adds a new link; the capabilities of the peer are known from here on.
-    pub(crate) fn join(&self, opened: (Side, Owner), hello: Hello, outbox: mpsc::Sender<Parcel>) -> Joined {
+    pub(crate) fn join(&self, opened: (Side, Owner), hello: Hello, outbox: mpsc::Sender<OutgoingFrame>) -> Joined {
         let believed = busy::in_place(|| hello.believed(&self.inner.options.name));
         let number = self.state().join(Link::new(opened, believed, outbox), self.inner.clock.now());
         self.inner.changes.send_modify(|count| *count += 1);
@@ -322,8 +321,8 @@ impl Network {
         let pending =
             Pending { capability, kind, answered, account: account.clone(), progress: None, progressed_at: None };
         link.pending.insert(request.id().to_owned(), pending);
-        let parcel = Parcel { text, leaving: Some(leaving) };
-        Ok(Posted { outbox: link.outbox.clone(), parcel, answer, left })
+        let frame = OutgoingFrame { text, leaving: Some(leaving) };
+        Ok(Posted { outbox: link.outbox.clone(), frame, answer, left })
     }
 
     /// Tells a peer that a request is no longer wanted, now or when it is back.
@@ -356,8 +355,7 @@ impl DynamicToolProvider for PeerTools {
 
     fn resolve(&self) -> Vec<Arc<dyn Tool>> {
         let Some(network) = self.network() else { return Vec::new() };
-        let peers = NetworkToolCatalog::all(&network).resolve();
-        let peers = peers.into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
+        let peers = network.peer_tools().into_iter().map(|tool| -> Arc<dyn Tool> { Arc::new(tool) });
         peers.chain(network.agents().tools()).collect()
     }
 
@@ -368,8 +366,8 @@ impl DynamicToolProvider for PeerTools {
 
 /// A request that is ready to be sent, and the receivers of its results.
 pub(crate) struct Posted {
-    pub(crate) outbox: mpsc::Sender<Parcel>,
-    pub(crate) parcel: Parcel,
+    pub(crate) outbox: mpsc::Sender<OutgoingFrame>,
+    pub(crate) frame: OutgoingFrame,
     pub(crate) answer: oneshot::Receiver<Response>,
     pub(crate) left: oneshot::Receiver<()>,
 }
@@ -434,8 +432,8 @@ impl Joined {
     }
 
     /// Handles an update of the peer's load.
-    pub(crate) fn heard(&self, update: CapacityUpdate) {
-        self.network.state().heard(self.number, update);
+    pub(crate) fn update_load(&self, update: CapacityUpdate) {
+        self.network.state().update_load(self.number, update);
     }
 
     /// Sends the pending cancels to the peer.

@@ -34,7 +34,7 @@ pub(crate) async fn tell(engine: &Engine, run: &str, request_id: &str, replies: 
         };
         tokio::select! {
             frame = frames.next() => match frame {
-                Some(Ok(frame)) => news = said(&frame).or(news),
+                Some(Ok(frame)) => news = status_of(&frame).or(news),
                 Some(Err(_)) | None => return pending().await,
             },
             () = ready => {
@@ -51,7 +51,7 @@ pub(crate) async fn tell(engine: &Engine, run: &str, request_id: &str, replies: 
 }
 
 /// Returns the status and the sentence about a frame for a peer, if it has any.
-fn said(frame: &ring::Frame) -> Option<(&'static str, String)> {
+fn status_of(frame: &ring::Frame) -> Option<(&'static str, String)> {
     match frame {
         ring::Frame::Event { frame, .. } => match &**frame {
             EventFrame::Run(event) => event_said(&event.frame),

@@ -14,9 +14,9 @@ use consort_tools::{Account, Answer, Invocation, Tool};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::away::Away;
-use crate::courier::{Courier, Fate};
+use crate::delivery::{DeliveryOutcome, RequestDelivery};
 use crate::network::Network;
+use crate::offline_tool::OfflineTool;
 use crate::roster::Shared;
 use crate::wire::{
     Allowance, Capability, CapabilityKind, Delivery, Response, Route, Span, Status, TaskRequest, ToolRequest,
@@ -143,18 +143,18 @@ impl NetworkTool {
             }
         };
         let effect = account.again.unwrap_or(self.info.effect);
-        let courier = Courier { network: &self.network, effect, account: &account };
-        match courier.carry(request, self.providers(account.provider)).await {
-            Fate::Answered(response) => self.told(response, &account),
-            Fate::NotDone(why) => {
+        let delivery = RequestDelivery { network: &self.network, effect, account: &account };
+        match delivery.send(request, self.providers(account.provider)).await {
+            DeliveryOutcome::Answered(response) => self.answer(response, &account),
+            DeliveryOutcome::NotDone(why) => {
                 account.charge(Spent::default());
                 Answer::Failed(format!("Network error calling {}: {why}", self.info.name))
             }
-            Fate::InDoubt(why) => Answer::Unknown(why),
+            DeliveryOutcome::InDoubt(why) => Answer::Unknown(why),
         }
     }
 
-    fn told(&self, response: Response, account: &Account) -> Answer {
+    fn answer(&self, response: Response, account: &Account) -> Answer {
         if let Some(spent) = response.usage {
             account.charge(spent.into());
         }
@@ -235,42 +235,20 @@ fn words(args: &Value) -> String {
     only.and_then(Value::as_str).map_or_else(|| args.to_string(), str::to_owned)
 }
 
-/// The tools on the network, looked up anew each time.
-#[derive(Clone)]
-pub struct NetworkToolCatalog {
-    network: Network,
-    tag: Option<String>,
-}
-
-impl NetworkToolCatalog {
-    /// Returns a catalog of all tools.
-    pub fn all(network: &Network) -> NetworkToolCatalog {
-        NetworkToolCatalog { network: network.for_calls(), tag: None }
-    }
-
-    /// Returns a catalog of the tools with this tag.
-    pub fn tagged(tag: &str, network: &Network) -> NetworkToolCatalog {
-        NetworkToolCatalog { network: network.for_calls(), tag: Some(tag.to_owned()) }
-    }
-
-    /// Returns the current tools: one for each ensemble and capability, of ensembles that accept work.
-    pub fn resolve(&self) -> Vec<NetworkTool> {
-        let realm = self.network.options().realm.as_deref();
-        let tools: Vec<Shared> = self.network.registry(|registry| {
+impl Network {
+    /// Returns the current tools of peers: one for each ensemble and capability, of ensembles that accept work.
+    pub(crate) fn peer_tools(&self) -> Vec<NetworkTool> {
+        let realm = self.options().realm.as_deref();
+        let shared: Vec<Shared> = self.registry(|registry| {
             let is_tool = |shared: &Shared| {
                 shared.capability.kind == CapabilityKind::Tool && registry.may_ask(&shared.ensemble, realm)
             };
-            match &self.tag {
-                Some(tag) => registry.find_by_tag(tag).filter(is_tool).collect(),
-                None => registry.all().filter(is_tool).collect(),
-            }
+            registry.all().filter(is_tool).collect()
         });
-        let tool = |shared: Shared| NetworkTool::new(&self.network, &shared.ensemble, shared.capability).of_any();
-        tools.into_iter().map(tool).collect()
+        let tool = |shared: Shared| NetworkTool::new(self, &shared.ensemble, shared.capability).of_any();
+        shared.into_iter().map(tool).collect()
     }
-}
 
-impl Network {
     /// Returns the tool of this name, even if its ensemble is disconnected: then the model gets a notice, unless
     /// any ensemble that shares the same is meant.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
@@ -278,14 +256,14 @@ impl Network {
         if let Some(tool) = self.agents().find(name) {
             return Some(Arc::new(tool));
         }
-        Some(match self.known(name) {
+        Some(match self.find_tool(name) {
             Some(tool) => Arc::new(tool),
-            None => Arc::new(Away::new(self, ensemble, name)),
+            None => Arc::new(OfflineTool::new(self, ensemble, name)),
         })
     }
 
     /// Returns the tool of this name, if its ensemble is connected.
-    pub(crate) fn known(&self, name: &str) -> Option<NetworkTool> {
+    pub(crate) fn find_tool(&self, name: &str) -> Option<NetworkTool> {
         let (ensemble, capability) = name.split_once('.')?;
         let found = self.registry(|registry| registry.find(ensemble, capability));
         found.map(|capability| NetworkTool::new(self, ensemble, capability))

@@ -20,9 +20,9 @@ use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::askers::Askers;
 use crate::cache::Cache;
 use crate::progress;
+use crate::requesters::Requesters;
 use crate::share::{PeerRunFactory, Share};
 use crate::wire::{Accepted, Capability, Frame, Response, Route, Span, Spent, Status, WEBSOCKET};
 use crate::work::{Load, Replies, Request, RequestName, Work};
@@ -34,7 +34,7 @@ const KEPT: usize = 10_000;
 /// The number of withdrawn requests that are remembered; they matter only for a moment.
 const WITHDRAWN_MAX: usize = 1024;
 /// The author of the stop of a withdrawn, abandoned or late request.
-const ASKER: &str = "the ensemble that asked";
+const REQUESTER: &str = "the ensemble that asked";
 const NOBODY: &str = "nobody waits for it any more";
 const LATE: &str = "its deadline has passed";
 /// The wait for a repeated request's answer before the log is read again: another process may own the run.
@@ -69,7 +69,7 @@ struct Inner {
     /// may arrive before the request it concerns is stored.
     withdrawn: Mutex<VecDeque<RequestName>>,
     /// The requesters that wait.
-    askers: Arc<Askers>,
+    requesters: Arc<Requesters>,
 }
 
 impl Serve {
@@ -84,7 +84,7 @@ impl Serve {
             draining: AtomicBool::new(false),
             cache: Mutex::default(),
             withdrawn: Mutex::default(),
-            askers: Arc::default(),
+            requesters: Arc::default(),
         });
         let mut tending = JoinSet::new();
         tending.spawn(Serve { inner: inner.clone(), tending: None }.tend());
@@ -142,14 +142,14 @@ impl Serve {
             accept(request, 0, replies).await;
             return Response { request_id: id.to_owned(), ..response };
         }
-        let asker = self.inner.askers.join(&replies.named(id), replies.patience);
+        let requester = self.inner.requesters.join(&replies.named(id), replies.patience);
         let began = Instant::now();
         let begun = self.begin(request, replies).await;
         let response = match begun {
             Ok(run) => self.in_time(request, (&run, began), replies).await,
             Err(refusal) => refusal,
         };
-        asker.answered();
+        requester.answered();
         if let Request::Task(task) = request {
             self.cache().keep((&replies.by, task), &response, now);
         }
@@ -162,11 +162,7 @@ impl Serve {
         let engine = &self.inner.engine;
         let name = replies.named(id);
         let claim = name.claim();
-        let route = match request {
-            Request::Task(task) => &task.route,
-            Request::Tool(tool) => &tool.route,
-        };
-        if route.resumed {
+        if request.route().resumed {
             let known = engine.holder(&claim).await.map_err(|error| unavailable(id, &error))?;
             let run = known.ok_or_else(|| forgotten(id))?;
             self.known_already(request, &run, replies).await?;
@@ -182,11 +178,7 @@ impl Serve {
         let on_behalf = engine.seen_with(Sight::All(name.by.clone()));
         match on_behalf.submit(NewRun::new(compiled).claiming([claim])).await {
             Ok(run) => {
-                let position = engine.queue_position(&run).unwrap_or(0);
-                accept(request, position as u64, replies).await;
-                if self.is_withdrawn(&name) {
-                    self.clone().stop(name, ASKER).await;
-                }
+                self.accepted(request, &run, replies, name).await;
                 Ok(run)
             }
             Err(engine::Error::Log(log::Error::Claimed { by, .. })) => {
@@ -198,8 +190,16 @@ impl Serve {
         }
     }
 
-    /// Reports that a repeated request is under way, if it
-    /// still is; rejects a different request with the same id.
+    /// Reports that a new run performs the request, and stops the run if its request was withdrawn meanwhile.
+    async fn accepted(&self, request: &Request, run: &str, replies: &Replies, name: RequestName) {
+        let position = self.inner.engine.queue_position(run).unwrap_or(0);
+        accept(request, position as u64, replies).await;
+        if self.is_withdrawn(&name) {
+            self.clone().stop(name, REQUESTER).await;
+        }
+    }
+
+    /// Reports that a repeated request is under way, if it still is; rejects a different request with the same id.
     async fn known_already(&self, request: &Request, run: &str, replies: &Replies) -> Result<(), Response> {
         let id = request.id();
         let run = self.inner.engine.run(run).await.map_err(|error| unavailable(id, &error))?;
@@ -275,7 +275,7 @@ impl Serve {
     async fn tend(self) {
         self.find_unfinished().await;
         loop {
-            for request in self.inner.askers.unwanted().await {
+            for request in self.inner.requesters.unwanted().await {
                 tracing::info!(request_id = request.id, by = %request.by, "nobody waits for this any more");
                 self.clone().stop(request, NOBODY).await;
             }
@@ -296,7 +296,7 @@ impl Serve {
             let asked = run.spec().origin.as_ref().and_then(|origin| origin.asked.as_ref());
             if let Some((id, patience_ms)) = asked.and_then(|asked| Some((&asked.id, asked.patience_ms?))) {
                 let name = RequestName { by: run.owner().clone(), id: id.clone() };
-                self.inner.askers.found(name, Duration::from_millis(patience_ms));
+                self.inner.requesters.found(name, Duration::from_millis(patience_ms));
             }
         }
     }
@@ -350,7 +350,7 @@ impl Work for Serve {
 
     fn cancel(&self, request: RequestName) -> BoxFuture<'static, ()> {
         self.withdraw(request.clone());
-        Box::pin(self.clone().stop(request, ASKER))
+        Box::pin(self.clone().stop(request, REQUESTER))
     }
 }
 

@@ -30,12 +30,12 @@ pub struct Share {
     /// The owner that sees the work it is used for, and decides its reviews.
     pub owner: Owner,
     /// The shared task or tool.
-    pub what: What,
+    pub what: SharedWork,
 }
 
 /// Shared tools and tasks.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum SharedWork {
     /// A tool.
     Tool(Arc<ToolInfo>),
     /// A task.
@@ -49,7 +49,7 @@ impl Share {
         let name = self.name.clone();
         let tags = self.tags.clone();
         match &self.what {
-            What::Tool(tool) => Capability {
+            SharedWork::Tool(tool) => Capability {
                 name,
                 description: tool.description.clone(),
                 kind: CapabilityKind::Tool,
@@ -59,7 +59,7 @@ impl Share {
                 effect: Some(tool.effect),
                 timeout_ms: Some(tool.timeout_ms),
             },
-            What::Task(task) => Capability {
+            SharedWork::Task(task) => Capability {
                 name,
                 description: task.description.clone(),
                 kind: CapabilityKind::Task,
@@ -84,14 +84,14 @@ pub struct PeerRunFactory {
 }
 
 impl PeerRunFactory {
-    fn find(&self, name: &str, is: impl Fn(&What) -> bool) -> Option<&Share> {
+    fn find(&self, name: &str, is: impl Fn(&SharedWork) -> bool) -> Option<&Share> {
         self.shares.iter().find(|share| share.name == name && is(&share.what))
     }
 
     /// Returns the run that performs a shared task; the error says why there is none.
     pub(crate) fn task(&self, request: &TaskRequest) -> Result<Compiled, String> {
-        let share = self.find(&request.task, |what| matches!(what, What::Task(_)));
-        let Some(Share { what: What::Task(draft), owner, .. }) = share else {
+        let share = self.find(&request.task, |what| matches!(what, SharedWork::Task(_)));
+        let Some(Share { what: SharedWork::Task(draft), owner, .. }) = share else {
             return Err(format!("Unknown shared task: {}", request.task));
         };
         let context = request.context.clone().unwrap_or_default();
@@ -112,8 +112,8 @@ impl PeerRunFactory {
 
     /// Returns the run that calls a shared tool; the error says why there is none.
     pub(crate) fn tool(&self, request: &ToolRequest) -> Result<Compiled, String> {
-        let share = self.find(&request.tool, |what| matches!(what, What::Tool(_)));
-        let Some(Share { what: What::Tool(tool), owner, .. }) = share else {
+        let share = self.find(&request.tool, |what| matches!(what, SharedWork::Tool(_)));
+        let Some(Share { what: SharedWork::Tool(tool), owner, .. }) = share else {
             return Err(format!("Unknown shared tool: {}", request.tool));
         };
         let args = arguments(tool, request.input.as_ref())?;

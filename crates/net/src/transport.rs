@@ -100,11 +100,11 @@ async fn connect(to: &Address) -> Result<Connection, String> {
 }
 
 fn frame(message: &Message) -> Option<Frame> {
-    message.is_text().then(|| message.to_text().ok().and_then(heard)).flatten()
+    message.is_text().then(|| message.to_text().ok().and_then(parse_frame)).flatten()
 }
 
 /// Parses a frame of a peer; none if it cannot be read.
-pub(crate) fn heard(text: &str) -> Option<Frame> {
+pub(crate) fn parse_frame(text: &str) -> Option<Frame> {
     let read = Frame::read(text);
     read.inspect_err(|error| tracing::debug!(%error, "a peer sent something unreadable")).ok()
 }

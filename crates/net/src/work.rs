@@ -8,9 +8,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
-use crate::fit::fit;
-use crate::links::Parcel;
-use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, Span, TaskRequest, ToolRequest};
+use crate::frame_size::fit;
+use crate::links::OutgoingFrame;
+use crate::wire::{Availability, Capability, CapabilityKind, Frame, Response, Route, Span, TaskRequest, ToolRequest};
 
 /// The name of a request: ids are each requester's own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +53,14 @@ impl Request {
         match self {
             Request::Task(request) => &request.task,
             Request::Tool(request) => &request.tool,
+        }
+    }
+
+    /// Returns the way that the request has come.
+    pub(crate) fn route(&self) -> &Route {
+        match self {
+            Request::Task(request) => &request.route,
+            Request::Tool(request) => &request.route,
         }
     }
 
@@ -110,7 +118,7 @@ impl Request {
 /// The sender of frames about the requests of one link.
 #[derive(Clone)]
 pub struct Replies {
-    pub(crate) outbox: mpsc::Sender<Parcel>,
+    pub(crate) outbox: mpsc::Sender<OutgoingFrame>,
     /// The owner of the work that is requested over the link.
     pub(crate) by: Owner,
     /// The time for which work goes on when the link is gone and

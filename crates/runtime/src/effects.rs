@@ -10,13 +10,13 @@ use consort_core::cause::Cause;
 use consort_core::compile::Catalog;
 use consort_core::decide::Report;
 use consort_core::id::Id;
+use consort_core::live_source::LiveSource;
 use consort_core::message::{Failure, FailureKind, Outcome};
 use consort_core::next::{Effect, Question};
 use consort_core::own_tool::OwnTool;
 use consort_core::owner::Owner;
 use consort_core::spec::Origin;
 use consort_core::text::Text;
-use consort_core::voice::Voice;
 use consort_http::right;
 use consort_http::trace::{self, Trace};
 use consort_log::Log;
@@ -112,7 +112,7 @@ pub(crate) struct Stage {
     /// The origin of the run.
     pub(crate) origin: Option<Arc<Origin>>,
     /// The speaker of a model's tokens, or the call of a tool's progress.
-    pub(crate) voice: Arc<Voice>,
+    pub(crate) voice: Arc<LiveSource>,
     pub(crate) meters: Meters,
     /// Becomes true when the run is to stop.
     pub(crate) halt: watch::Receiver<bool>,

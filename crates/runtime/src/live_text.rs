@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use consort_core::frame::live::LiveFrame;
 use consort_core::id::Id;
-use consort_core::voice::ChatVoice;
+use consort_core::live_source::ChatLiveSource;
 use consort_log::Seq;
 
 use crate::ring::Frame;
@@ -25,7 +25,7 @@ pub(crate) struct LiveText {
 
 /// One model call.
 struct Call {
-    voice: Arc<ChatVoice>,
+    voice: Arc<ChatLiveSource>,
     said: String,
     thoughts: String,
     /// The event that ended its output.
@@ -59,7 +59,7 @@ pub(crate) struct LiveTextPosition {
 
 impl LiveText {
     /// Adds text of a conversation's model, after this event.
-    pub(crate) fn add(&mut self, turn: &Id, voice: &Arc<ChatVoice>, (kind, words): (TextKind, &str), after: Seq) {
+    pub(crate) fn add(&mut self, turn: &Id, voice: &Arc<ChatLiveSource>, (kind, words): (TextKind, &str), after: Seq) {
         let call = match self.open.get(turn) {
             Some(call) => *call,
             None => {
@@ -122,7 +122,7 @@ impl Call {
             TextKind::Said => (words(&self.said), None),
             TextKind::Thought => (words(&self.thoughts), Some(true)),
         };
-        let ChatVoice { base, thread_id, turn_id, level, call_id } = &*self.voice;
+        let ChatLiveSource { base, thread_id, turn_id, level, call_id } = &*self.voice;
         let chunk = LiveFrame::Chunk {
             thread_id: thread_id.clone(),
             turn_id: turn_id.clone(),
@@ -155,7 +155,7 @@ mod tests {
 
     fn add(live_text: &mut LiveText, turn: usize, text: &str, after: Seq) {
         let level = Level { parent_id: None, depth: 0 };
-        let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
+        let voice = ChatLiveSource { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
         live_text.add(&Id::task(turn), &Arc::new(voice), (TextKind::Said, text), after);
     }
 
@@ -164,7 +164,7 @@ mod tests {
         let mut live_text = LiveText::default();
         let mut place = LiveTextPosition::default();
         let level = Level { parent_id: None, depth: 0 };
-        let voice = ChatVoice { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
+        let voice = ChatLiveSource { base: 0, thread_id: "t".into(), turn_id: "u".into(), level, call_id: "c".into() };
         let voice = Arc::new(voice);
         for words in
             [(TextKind::Thought, "hmm"), (TextKind::Said, "ye"), (TextKind::Thought, "so"), (TextKind::Said, "s")]

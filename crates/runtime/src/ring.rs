@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use consort_core::frame::live::LiveFrame;
 use consort_core::frame::numbered::EventFrame;
 use consort_core::id::{Id, Millis};
+use consort_core::live_source::{ChatLiveSource, LiveSource};
 use consort_core::view::ResultFrame;
-use consort_core::voice::{ChatVoice, Voice};
 use consort_log::Seq;
 use consort_tools::Progress;
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -128,7 +128,7 @@ struct State {
 
 /// An answer that is not complete yet.
 struct Answer {
-    voice: Arc<Voice>,
+    voice: Arc<LiveSource>,
     said: String,
     /// The time of its last words.
     at: Millis,
@@ -225,8 +225,8 @@ impl Ring {
     }
 
     /// Publishes tokens of a model.
-    pub(crate) fn delta(&self, turn: &Id, voice: &Arc<Voice>, words: &str, at: Millis) {
-        if let Voice::Chat(voice) = &**voice {
+    pub(crate) fn delta(&self, turn: &Id, voice: &Arc<LiveSource>, words: &str, at: Millis) {
+        if let LiveSource::Chat(voice) = &**voice {
             return self.speak(turn, voice, (TextKind::Said, words));
         }
         let mut state = lock(&self.state);
@@ -239,14 +239,14 @@ impl Ring {
     }
 
     /// Publishes reasoning of a chat's model, which is never stored.
-    pub(crate) fn thought(&self, turn: &Id, voice: &Voice, words: &str) {
-        if let Voice::Chat(voice) = voice {
+    pub(crate) fn thought(&self, turn: &Id, voice: &LiveSource, words: &str) {
+        if let LiveSource::Chat(voice) = voice {
             self.speak(turn, voice, (TextKind::Thought, words));
         }
     }
 
     /// Publishes the progress of a call, which is never stored.
-    pub(crate) fn progress(&self, voice: &Voice, progress: &Progress, at: Millis) {
+    pub(crate) fn progress(&self, voice: &LiveSource, progress: &Progress, at: Millis) {
         if !self.is_watched() {
             return;
         }
@@ -266,7 +266,7 @@ impl Ring {
         state.live_text.take_partial_text(turn, last)
     }
 
-    fn speak(&self, turn: &Id, voice: &Arc<ChatVoice>, words: (TextKind, &str)) {
+    fn speak(&self, turn: &Id, voice: &Arc<ChatLiveSource>, words: (TextKind, &str)) {
         let mut state = lock(&self.state);
         let after = state.last;
         state.live_text.add(turn, voice, words, after);
@@ -285,7 +285,7 @@ impl Ring {
 
 impl State {
     /// Adds words to the answer of a conversation's model; returns their position in it.
-    fn answer(&mut self, turn: &Id, voice: &Arc<Voice>, words: &str, at: Millis) -> usize {
+    fn answer(&mut self, turn: &Id, voice: &Arc<LiveSource>, words: &str, at: Millis) -> usize {
         if let Some(answer) = self.answers.get_mut(turn) {
             let offset = answer.said.len();
             answer.said.push_str(words);

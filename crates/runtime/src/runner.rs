@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use consort_core::aloud::Line;
 use consort_core::catalog::CancelClass;
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
 use consort_core::id::{Id, Millis};
+use consort_core::log_lines::LogLine;
 use consort_core::next::{Effect, Grants};
 use consort_core::run::Run;
 use consort_core::text::Text;
@@ -127,7 +127,7 @@ struct Batch {
     questions: Vec<Frame>,
     effects: Vec<Effect>,
     /// Lines of a verbose run for the log of the process.
-    aloud: Vec<Line>,
+    aloud: Vec<LogLine>,
     /// Keys this decision claims.
     claims: Vec<String>,
     /// Whether every event so far was rendered.
@@ -308,7 +308,7 @@ impl Runner {
             self.append(&mut batch).await?;
             self.window.meters.time(Meter::Commit, &[], began.elapsed());
             self.count_end();
-            for Line { what, place, text } in batch.aloud {
+            for LogLine { what, place, text } in batch.aloud {
                 tracing::info!(run = %self.id, place = %place, text, "{what}");
             }
             self.recorder.tell(&self.run);
@@ -436,8 +436,8 @@ impl Runner {
             Effect::Call { tool, .. } => tool.cancel,
         };
         let voice = match &effect {
-            Effect::Ask(question) => self.run.voice(&self.id, &question.conversation),
-            Effect::Call { id, .. } => self.run.progress_voice(&self.id, id),
+            Effect::Ask(question) => self.run.live_source(&self.id, &question.conversation),
+            Effect::Call { id, .. } => self.run.progress_source(&self.id, id),
         };
         let stage = Stage {
             run: self.id.clone(),

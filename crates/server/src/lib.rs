@@ -44,7 +44,7 @@ use consort_core::compile::Catalog;
 use consort_core::draft::Ensemble;
 use consort_http::outbound;
 pub use consort_inbound::{access, oidc};
-use consort_inbound::{audit, problem, unread};
+use consort_inbound::{audit, problem, unread_body};
 use consort_net::network::{Dialling, Network};
 use consort_net::share::Share;
 use consort_runtime::engine::{self, Engine, Quota};
@@ -302,7 +302,7 @@ fn router(site: Arc<Site>) -> Router {
         .fallback_service(pages(&site))
         .layer(middleware::from_fn_with_state(site.clone(), routes::metrics::counted))
         .layer(middleware::from_fn(problem::attach_problem_body))
-        .layer(middleware::from_fn(unread::layer))
+        .layer(middleware::from_fn(unread_body::layer))
         .with_state(site)
 }
 

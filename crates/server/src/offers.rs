@@ -9,7 +9,7 @@ use consort_core::draft::Draft;
 use consort_core::own_tool::OwnTool;
 use consort_core::template;
 use consort_core::workflow::Document;
-use consort_net::share::{Share, What as Shared};
+use consort_net::share::{Share, SharedWork as Shared};
 use serde_json::{Map, Value, json};
 
 use crate::Site;

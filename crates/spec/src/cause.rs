@@ -166,14 +166,14 @@ impl Cause {
     }
 
     /// Returns the cause that the first edition gave a model as the result of a call.
-    fn of_result(told: &str) -> Option<Cause> {
+    fn of_result(text: &str) -> Option<Cause> {
         #[derive(Deserialize)]
-        struct Told {
+        struct ErrorResult {
             error: String,
             #[serde(default)]
             violations: Vec<String>,
         }
-        let Told { error, violations } = serde_json::from_str(told).ok()?;
+        let ErrorResult { error, violations } = serde_json::from_str(text).ok()?;
         Some(Cause::ResultRefused { violations }).filter(|cause| cause.code() == Some(&error))
     }
 }
@@ -296,9 +296,9 @@ mod tests {
 
     #[test]
     fn a_refused_result_of_the_first_edition_is_read_with_its_violations() {
-        let told = json!({ "error": "invalid_result", "message": "m", "violations": ["/a: is missing"] }).to_string();
+        let text = json!({ "error": "invalid_result", "message": "m", "violations": ["/a: is missing"] }).to_string();
         let old = json!({ "at": 1, "fact": { "tool_returned": {
-            "call": "1.0.0", "outcome": { "result": "failed", "text": told }, "duration_ms": 0 } } });
+            "call": "1.0.0", "outcome": { "result": "failed", "text": text }, "duration_ms": 0 } } });
         let EventKind::ToolReturned { cause, .. } = read(&old.to_string()) else { panic!("{old}") };
         assert_eq!(cause, Some(Cause::ResultRefused { violations: vec!["/a: is missing".to_owned()] }));
     }

@@ -29,6 +29,6 @@ pub mod time;
 pub mod unknown;
 
 pub use requests::{
-    again, agent, attachments, bounds, branch, catalog, choice, compile, delegation, draft, dynamic, expression,
+    agent, attachments, bounds, branch, catalog, choice, compile, continuation, delegation, draft, dynamic, expression,
     mistake, model_options, nested, pipeline, provider, reach, registry, request, spec, template, tier, workflow,
 };

@@ -4,14 +4,16 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::event::End;
 use crate::requests::choice::Choice;
 
 /// The status of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(inline)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
     /// It is stored and waits for its turn.
     #[default]
@@ -47,14 +49,7 @@ impl Status {
 
     /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            Status::Accepted => "ACCEPTED",
-            Status::Running => "RUNNING",
-            Status::Completed => "COMPLETED",
-            Status::Failed => "FAILED",
-            Status::Cancelled => "CANCELLED",
-            Status::Rejected => "REJECTED",
-        }
+        self.into()
     }
 }
 

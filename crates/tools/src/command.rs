@@ -113,11 +113,11 @@ impl RunCommand {
         let job = Job { program: program.clone(), args: words, access, env: self.options.env.clone(), limits };
         let ended = self.sandbox.run(&job).await;
         guarded.remove();
-        Ok(self.told(&ended?))
+        Ok(self.describe_end(&ended?))
     }
 
     /// Returns the end of a program in words for the model.
-    fn told(&self, ended: &Ended) -> Answer {
+    fn describe_end(&self, ended: &Ended) -> Answer {
         let mut text = match ended.end {
             End::Exited(Some(status)) => format!("exit status {status}"),
             End::Exited(None) => "ended by a signal".to_owned(),

@@ -54,8 +54,8 @@ impl Tool for DateTime {
     }
 
     fn call(&self, invocation: Invocation) -> BoxFuture<'_, Answer> {
-        let told = arguments(invocation.args).and_then(|args| tell(self.clock.now(), &args));
-        let answer = told.map_or_else(Answer::Failed, |text| Answer::Done { text, data: None });
+        let text = arguments(invocation.args).and_then(|args| tell(self.clock.now(), &args));
+        let answer = text.map_or_else(Answer::Failed, |text| Answer::Done { text, data: None });
         Box::pin(std::future::ready(answer))
     }
 }

@@ -25,8 +25,8 @@ mod pipeline;
 mod sandbox;
 mod scripted;
 mod search;
+pub mod similarity;
 mod toolbox;
-pub mod words;
 
 use std::sync::Arc;
 

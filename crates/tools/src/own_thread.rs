@@ -44,16 +44,16 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_nobody_waits_for_is_told_to_give_up() {
-        let (told, hears) = oneshot::channel();
+        let (stop, stopped) = oneshot::channel();
         let work = move |patience: Patience| {
             while !patience.is_over() {
                 std::thread::yield_now();
             }
-            told.send(()).map_err(|()| String::new())
+            stop.send(()).map_err(|()| String::new())
         };
         let mut waiting = Box::pin(on_own_thread("test", 1 << 20, Duration::from_secs(3600), work));
         assert!(futures::poll!(&mut waiting).is_pending());
         drop(waiting);
-        hears.await.unwrap();
+        stopped.await.unwrap();
     }
 }

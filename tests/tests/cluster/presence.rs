@@ -2,7 +2,7 @@
 
 use consort_chat::{Chats, Settings, Start};
 use consort_core::budget::Limits as Budget;
-use consort_core::chat::{Presence, Rules, Say};
+use consort_core::chat::{Presence, Rules, UserMessage};
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::effects::Seams;
 use consort_runtime::engine::Engine;
@@ -40,9 +40,9 @@ async fn a_turn_goes_on_while_a_client_of_any_node_attends_it_and_stops_when_non
     let store: Arc<Store> = Arc::default();
     let first = node(&store, "first").await;
     let thread = first.chats.create("local", None).await.unwrap().id;
-    let say = Say { content: "go".into(), presence: Presence::Attended, ..Say::default() };
+    let say = UserMessage { content: "go".into(), presence: Presence::Attended, ..UserMessage::default() };
     let there = first.chats.follow("local", &thread, Start::Now).await.unwrap();
-    let turn = first.chats.say("local", &thread, say).await.unwrap().turn;
+    let turn = first.chats.send("local", &thread, say).await.unwrap().turn;
     // It finds a turn that runs, and has no client of its own.
     let second = node(&store, "second").await;
     sleep(5 * GRACE).await;

@@ -29,22 +29,22 @@ const EVENT_MAX: usize = 64 * 1024 * 1024;
 
 /// Something received while a run is followed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum StreamEvent {
     /// A frame arrived.
     Frame(Received),
     /// The connection to the server is lost, for this reason.
-    Lost(String),
+    Disconnected(String),
     /// The connection is open again.
-    Back,
+    Reconnected,
 }
 
 /// A stream that ends when the run is over, or when reconnecting has failed for too long.
-pub(crate) type Hearing<E> = BoxStream<'static, Result<Heard, E>>;
+pub(crate) type EventStream<E> = BoxStream<'static, Result<StreamEvent, E>>;
 
 impl Client {
     /// Follows a run from its beginning. If the server cannot be reached at first, this
     /// fails at once.
-    pub(crate) async fn follow(&self, run: &str) -> Result<Hearing<Failure>, Failure> {
+    pub(crate) async fn follow(&self, run: &str) -> Result<EventStream<Failure>, Failure> {
         let mut events = Events::new(self, Source::Run(run.to_owned()));
         events.open = Some(events.connect().await?);
         Ok(stream::unfold(events, Events::step).boxed())
@@ -52,7 +52,7 @@ impl Client {
 
     /// Follows the turn of a thread that began with this number, to its end. The server
     /// accepted it a moment ago, so reconnecting is tried from the start.
-    pub(crate) async fn follow_turn(&self, thread: &str, first: Seq) -> Result<Hearing<Failure>, Failure> {
+    pub(crate) async fn follow_turn(&self, thread: &str, first: Seq) -> Result<EventStream<Failure>, Failure> {
         let mut events = Events::new(self, Source::Turn { thread: thread.to_owned(), first });
         events.open = match events.connect().await {
             Ok(body) => Some(body),
@@ -114,16 +114,16 @@ impl Events {
         Events { client: client.clone(), source, last: None, open: None, absence: None, over: false }
     }
 
-    async fn step(mut self) -> Option<(Result<Heard, Failure>, Events)> {
+    async fn step(mut self) -> Option<(Result<StreamEvent, Failure>, Events)> {
         if self.over {
             return None;
         }
-        let heard = self.hear().await;
-        self.over |= heard.is_err();
-        Some((heard, self))
+        let event = self.next_event().await;
+        self.over |= event.is_err();
+        Some((event, self))
     }
 
-    async fn hear(&mut self) -> Result<Heard, Failure> {
+    async fn next_event(&mut self) -> Result<StreamEvent, Failure> {
         loop {
             let Some(body) = &mut self.open else { return self.again().await };
             let read = body.next().await;
@@ -131,7 +131,7 @@ impl Events {
                 Ok(None) => {}
                 Ok(Some(frame)) => {
                     self.absence = None;
-                    return Ok(Heard::Frame(frame));
+                    return Ok(StreamEvent::Frame(frame));
                 }
                 Err(reason) => return Ok(self.lost(reason)),
             }
@@ -153,17 +153,17 @@ impl Events {
         }
     }
 
-    fn lost(&mut self, reason: String) -> Heard {
+    fn lost(&mut self, reason: String) -> StreamEvent {
         // A connection that lasted for a while resets the delays; others count as attempts.
         let held = self.open.take().is_some_and(|body| body.since.elapsed() > WAIT_MAX);
         if held || self.absence.is_none() {
             self.absence = Some(Absence { since: Instant::now(), wait: WAIT_FIRST });
         }
-        Heard::Lost(reason)
+        StreamEvent::Disconnected(reason)
     }
 
     /// Waits for the server to come back.
-    async fn again(&mut self) -> Result<Heard, Failure> {
+    async fn again(&mut self) -> Result<StreamEvent, Failure> {
         loop {
             let absence = self.absence.get_or_insert(Absence { since: Instant::now(), wait: WAIT_FIRST });
             let since = absence.since;
@@ -173,7 +173,7 @@ impl Events {
             match self.connect().await {
                 Ok(body) => {
                     self.open = Some(body);
-                    return Ok(Heard::Back);
+                    return Ok(StreamEvent::Reconnected);
                 }
                 Err(failure) if !failure.may_pass() => return Err(failure),
                 Err(failure) if since.elapsed() > AWAY_MAX => {
@@ -264,8 +264,8 @@ mod tests {
         String::from_utf8_lossy(&asked[..length]).to_lowercase()
     }
 
-    fn event(seq: Seq) -> Heard {
-        Heard::Frame(Received::event(seq.to_string()))
+    fn event(seq: Seq) -> StreamEvent {
+        StreamEvent::Frame(Received::event(seq.to_string()))
     }
 
     #[tokio::test]
@@ -277,25 +277,25 @@ mod tests {
             let end = "id: 1\ndata: 1\n\nevent: token\ndata: t\n\nid: 2\ndata: 2\n\nevent: run_result\ndata: r\n\n";
             (first, answer(&listener, end).await)
         };
-        let heard = async { client.follow("run-1").await.unwrap().map(Result::unwrap).collect::<Vec<_>>().await };
-        let ((first, second), heard) = futures::join!(server, heard);
+        let following = async { client.follow("run-1").await.unwrap().map(Result::unwrap).collect::<Vec<_>>().await };
+        let ((first, second), events) = futures::join!(server, following);
         assert!(!first.contains("last-event-id") && second.contains("last-event-id: 1\r\n"), "{first}{second}");
-        let lost = Heard::Lost("the server ended the stream".to_owned());
-        let token = Heard::Frame(Received::live("t".to_owned()));
-        let result = Heard::Frame(Received::result("r".to_owned()));
-        assert_eq!(heard, [event(0), event(1), lost, Heard::Back, token, event(2), result]);
+        let lost = StreamEvent::Disconnected("the server ended the stream".to_owned());
+        let token = StreamEvent::Frame(Received::live("t".to_owned()));
+        let result = StreamEvent::Frame(Received::result("r".to_owned()));
+        assert_eq!(events, [event(0), event(1), lost, StreamEvent::Reconnected, token, event(2), result]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_stays_away_is_given_up() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = client(listener.local_addr().unwrap().port());
-        let (_, hearing) = futures::join!(answer(&listener, "id: 0\ndata: 0\n\n"), client.follow("run-1"));
+        let (_, events) = futures::join!(answer(&listener, "id: 0\ndata: 0\n\n"), client.follow("run-1"));
         drop(listener);
         let began = Instant::now();
-        let mut heard: Vec<_> = hearing.unwrap().collect().await;
-        let failure = heard.pop().unwrap().unwrap_err();
-        assert_eq!((failure.exit(), heard.len()), (Exit::Unreachable, 2), "{failure}");
+        let mut events: Vec<_> = events.unwrap().collect().await;
+        let failure = events.pop().unwrap().unwrap_err();
+        assert_eq!((failure.exit(), events.len()), (Exit::Unreachable, 2), "{failure}");
         assert!(began.elapsed() < AWAY_MAX + 2 * WAIT_MAX);
     }
 }

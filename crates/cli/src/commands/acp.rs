@@ -21,7 +21,7 @@ use crate::client::{Call, Client};
 use crate::commands::stdio::{self, Asked, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR, failure};
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::talk::place::ChatHost;
+use crate::talk::host::ChatHost;
 
 /// Messages that wait to be printed: a turn streams words faster than some editors read.
 const WAITING_MAX: usize = 1024;
@@ -42,11 +42,11 @@ pub(crate) fn run(args: &stdio::Args, env: &Env<'_>, output: Output<'_>) -> anyh
 /// Takes requests until the editor leaves.
 async fn converse(client: Client, output: Output<'_>) -> anyhow::Result<Exit> {
     let mut lines = stdio::lines();
-    let (told, mut telling) = mpsc::channel::<Value>(WAITING_MAX);
+    let (outgoing, mut sending) = mpsc::channel::<Value>(WAITING_MAX);
     let agent = Arc::new(Agent {
         place: ChatHost::There(client.clone()),
         client,
-        told,
+        outgoing,
         asked: Asked::default(),
         sessions: Mutex::default(),
     });
@@ -58,14 +58,14 @@ async fn converse(client: Client, output: Output<'_>) -> anyhow::Result<Exit> {
                 Some(line) => agent.clone().take(&line, &mut tasks).await,
                 None => has_ended = true,
             },
-            Some(message) = telling.recv() => {
+            Some(message) = sending.recv() => {
                 output.out.json(&message.to_string())?;
                 output.out.flush()?;
             }
             Some(_done) = tasks.join_next(), if !tasks.is_empty() => {}
         }
         // The editor has closed its end: what it asked for before is still answered, unless that needs the editor.
-        if has_ended && telling.is_empty() && (tasks.is_empty() || agent.asked.is_waiting()) {
+        if has_ended && sending.is_empty() && (tasks.is_empty() || agent.asked.is_waiting()) {
             return Ok(Exit::Done);
         }
     }
@@ -76,7 +76,7 @@ struct Agent {
     place: ChatHost,
     client: Client,
     /// The queue of messages for the editor.
-    told: mpsc::Sender<Value>,
+    outgoing: mpsc::Sender<Value>,
     asked: Asked,
     sessions: Mutex<Sessions>,
 }
@@ -139,7 +139,7 @@ impl Agent {
 
     async fn tell(&self, message: Value) {
         // An editor that has left reads nothing.
-        let _gone = self.told.send(message).await;
+        let _gone = self.outgoing.send(message).await;
     }
 
     /// Tells the editor something about a session.

@@ -59,7 +59,7 @@ pub(crate) fn call_about(
         Ok((call, answer, read))
     });
     let Some((call, answer, read)) = asked? else { return Ok(Exit::Usage) };
-    let told = tell(call.id(), Record(&read), &page(output.out));
+    let printed = tell(call.id(), Record(&read), &page(output.out));
     match (target.json, answer.as_str()) {
         (true, "") => {}
         (true, answer) => output.out.json(answer)?,
@@ -68,14 +68,14 @@ pub(crate) fn call_about(
                 output.err.say(format_args!("warning: {}", one_line(warning)))?;
             }
             // Lists and texts are fitted where they are made; one line is a sentence.
-            match told.out.lines().count() {
-                1 => output.out.prose(&told.out)?,
-                _ => write!(output.out, "{}", told.out)?,
+            match printed.out.lines().count() {
+                1 => output.out.prose(&printed.out)?,
+                _ => write!(output.out, "{}", printed.out)?,
             }
-            output.err.prose(&told.err)?;
+            output.err.prose(&printed.err)?;
         }
     }
-    Ok(told.exit)
+    Ok(printed.exit)
 }
 
 /// Asks a server; a mistake in its address is reported and returns nothing.

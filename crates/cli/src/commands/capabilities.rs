@@ -11,10 +11,10 @@ use crate::show::table::{Column, Table};
 
 /// Executes the command.
 pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-    call(target, env, output, &Call::get(&["capabilities"]), told)
+    call(target, env, output, &Call::get(&["capabilities"]), render)
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Printed {
+fn render(answer: Record<'_>, page: &Page) -> Printed {
     let tables = [
         ("models", models(answer)),
         ("preconfiguredTasks", tasks(answer)),

@@ -14,13 +14,13 @@ use futures::future::{self, BoxFuture};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::{Client, Target};
-use crate::commands::beside;
 use crate::commands::call::wrong;
+use crate::commands::running_server;
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 use crate::show::screen::Look;
 use crate::talk::history::History;
-use crate::talk::place::ChatHost;
+use crate::talk::host::ChatHost;
 use crate::talk::{Talk, Topic, Typist, files};
 use crate::terminal::Terminal;
 use crate::workers;
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
             let url = format!(" --url {}", client.url());
             runtime.block_on(session.talk(ChatHost::There(client), &url, output))
         }
-        Ok(Host::Beside(client, told)) => match session.note(&told, output.err) {
+        Ok(Host::Beside(client, note)) => match session.note(&note, output.err) {
             // Whether the server runs or not, the folder is enough to find the thread again.
             Ok(()) => runtime.block_on(session.talk(ChatHost::There(client), "", output)),
             Err(error) => Err(error.into()),
@@ -128,9 +128,9 @@ fn host(args: &Args, env: &Env<'_>) -> Result<Host, String> {
         return client(url).map(Host::Server);
     }
     let config = Config::find(args.config.as_deref(), env).map_err(|mistakes| mistakes.to_string())?;
-    match beside::server(&config.store) {
-        Some(url) => Ok(Host::Beside(client(&url)?, beside::told(&config.store, &url, "the chat"))),
-        None if args.key.is_some() => Err(beside::needless_key(&config.store)),
+    match running_server::server(&config.store) {
+        Some(url) => Ok(Host::Beside(client(&url)?, running_server::note(&config.store, &url, "the chat"))),
+        None if args.key.is_some() => Err(running_server::needless_key(&config.store)),
         None => Ok(Host::Here(Box::new(config))),
     }
 }

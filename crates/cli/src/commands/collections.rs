@@ -148,7 +148,7 @@ fn collections(answer: Record<'_>, page: &Page) -> Printed {
         let changed = one.since("updatedAt", page).map(ago).unwrap_or_default();
         table.row([one.line("name"), grouped(one.count("documents").unwrap_or_default()), changed]);
     }
-    told(&table, answer, ("collections", "there are no collections"), page)
+    render(&table, answer, ("collections", "there are no collections"), page)
 }
 
 fn documents(answer: Record<'_>, page: &Page) -> Printed {
@@ -169,7 +169,7 @@ fn documents(answer: Record<'_>, page: &Page) -> Printed {
             one.since("createdAt", page).map(ago).unwrap_or_default(),
         ]);
     }
-    told(&table, answer, ("documents", "there are no documents in it"), page)
+    render(&table, answer, ("documents", "there are no documents in it"), page)
 }
 
 fn passages(answer: Record<'_>, _: &Page) -> Printed {
@@ -187,7 +187,7 @@ fn passages(answer: Record<'_>, _: &Page) -> Printed {
     Printed { err: err.to_owned(), ..Printed::out(text) }
 }
 
-fn told(table: &Table, answer: Record<'_>, (list, none): (&str, &str), page: &Page) -> Printed {
+fn render(table: &Table, answer: Record<'_>, (list, none): (&str, &str), page: &Page) -> Printed {
     match answer.list(list).next() {
         Some(_) => Printed::out(table.text(page.room)),
         None => Printed { err: format!("{none}\n"), ..Printed::out("") },

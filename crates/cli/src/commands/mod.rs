@@ -3,7 +3,6 @@
 
 pub(crate) mod acp;
 pub(crate) mod backup;
-mod beside;
 mod call;
 pub(crate) mod capabilities;
 pub(crate) mod chat;
@@ -20,6 +19,7 @@ pub(crate) mod network;
 pub(crate) mod restore;
 pub(crate) mod reviews;
 pub(crate) mod run;
+mod running_server;
 pub(crate) mod runs;
 pub(crate) mod schedules;
 pub(crate) mod serve;

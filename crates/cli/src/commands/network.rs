@@ -12,10 +12,10 @@ use crate::show::table::{Column, Table};
 
 /// Executes the command.
 pub(crate) fn run(target: &Target, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
-    call(target, env, output, &Call::get(&["network"]), told)
+    call(target, env, output, &Call::get(&["network"]), render)
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Printed {
+fn render(answer: Record<'_>, page: &Page) -> Printed {
     if answer.list("peers").next().is_none() {
         return Printed { err: "it knows no other ensembles\n".to_owned(), ..Printed::out(String::new()) };
     }

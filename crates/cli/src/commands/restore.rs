@@ -42,10 +42,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     let copy = folder.join("restoring.db");
     let database = consort::database(&folder);
     let found = copied(&args.file, &copy).and_then(|()| examine(&copy));
-    // Any reader of a database creates these files; they hold nothing.
-    for end in ["-shm", "-wal"] {
-        let _not_made = fs::remove_file(folder.join(format!("restoring.db{end}")));
-    }
+    remove_side_files(&folder);
     let found = match found {
         Ok(found) if found.faults.is_empty() || args.damaged => found,
         unusable => {
@@ -55,11 +52,18 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     };
     fs::rename(&copy, &database)?;
     File::open(&folder)?.sync_all()?;
-    told(&found.faults, output.err)?;
+    report(&found.faults, output.err)?;
     let streams = found.streams;
     let records = found.records;
     output.out.say(format_args!("restored {} ({streams} streams, {records} records)", database.display()))?;
     Ok(Exit::Done)
+}
+
+/// Removes the files that any reader of a database creates; they hold nothing.
+fn remove_side_files(folder: &Path) {
+    for end in ["-shm", "-wal"] {
+        let _not_made = fs::remove_file(folder.join(format!("restoring.db{end}")));
+    }
 }
 
 /// Returns the reason why nothing is copied.
@@ -92,13 +96,13 @@ fn copied(from: &Path, to: &Path) -> anyhow::Result<()> {
 }
 
 fn refused(file: &Path, faults: &[Fault], output: Output<'_>) -> anyhow::Result<Exit> {
-    told(faults, output.err)?;
+    report(faults, output.err)?;
     output
         .err
         .say(format_args!("{} is damaged and was not restored; --damaged restores it as it is", file.display()))?;
     Ok(Exit::Failed)
 }
 
-fn told(faults: &[Fault], err: &mut Stream) -> io::Result<()> {
+fn report(faults: &[Fault], err: &mut Stream) -> io::Result<()> {
     faults.iter().try_for_each(|Fault { place, reason }| err.say(format_args!("damaged: {place}: {reason}")))
 }

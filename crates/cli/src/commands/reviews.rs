@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
     match &args.command {
         Command::List { run } => {
             let list = Call::get(&["reviews"]).with("runId", run.as_deref());
-            call(&args.target, env, output, &list, told)
+            call(&args.target, env, output, &list, render)
         }
         Command::Decide(decide) => match decide.call() {
             Ok(decision) => call(&args.target, env, output, &decision, decided),
@@ -130,7 +130,7 @@ fn decided(answer: Record<'_>, _: &Page) -> Printed {
     Printed::line(format!("{}: {word}", answer.line("reviewId")))
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Printed {
+fn render(answer: Record<'_>, page: &Page) -> Printed {
     let mut table = Table::new(&[
         ("REVIEW", Column::Id),
         ("TASK", Column::Text),

@@ -1,19 +1,19 @@
 //! `consort run`: one run to its end, `local` in this process or `remote` on a server.
 //! The answer goes to the standard output and everything else to the standard error.
 //! Where a server uses the same data folder, the run goes there. `request` reads the
-//! request, `shown` serves a local run to others.
+//! request, `served` serves a local run to others.
 
 mod local;
 pub(crate) mod remote;
 pub(crate) mod request;
-mod shown;
+mod served;
 
 use std::path::PathBuf;
 
 use consort_config::{Config, Env};
 use serde_json::Value;
 
-use crate::commands::{beside, input, pair};
+use crate::commands::{input, pair, running_server};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::screen::Look;
@@ -71,18 +71,18 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     };
     // Without a file nothing is kept, so nothing is shared with a server.
     let folder = Config::file(args.config.as_deref()).map(|_| config.store.as_path());
-    match (folder.and_then(beside::server), args.serve) {
+    match (folder.and_then(running_server::server), args.serve) {
         (Some(url), Some(_)) => {
             let mistake = format!("{} is served at {url}, where all see it: leave out --serve", config.store.display());
             wrong(output, &[mistake])
         }
         (Some(url), None) => {
             if look != Look::Frames {
-                output.err.say(beside::told(&config.store, &url, "the run"))?;
+                output.err.say(running_server::note(&config.store, &url, "the run"))?;
             }
             remote::run(args, &url, (env, &terminal), output)
         }
-        (None, _) if args.key.is_some() => wrong(output, &[beside::needless_key(&config.store)]),
+        (None, _) if args.key.is_some() => wrong(output, &[running_server::needless_key(&config.store)]),
         (None, _) => local::run(args, &config, (env, &terminal), output),
     }
 }

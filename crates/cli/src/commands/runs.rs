@@ -1,6 +1,6 @@
 //! `consort runs`: the runs of a server, watched and steered from a terminal.
 
-mod again;
+mod continuation;
 pub(crate) mod list;
 mod show;
 mod steer;
@@ -70,9 +70,9 @@ pub(crate) enum Command {
     /// Tell the agents of a run something; they read it at their next step
     Inject(steer::Words),
     /// Do again what a failed or cancelled run did not finish
-    Retry(again::Retry),
+    Retry(continuation::Retry),
     /// Start a new run from the middle of another one
-    Fork(again::Fork),
+    Fork(continuation::Fork),
     /// Erase a run that has ended; one that has not is stopped at once
     Rm {
         /// The run: its id, the beginning of it, or latest
@@ -85,8 +85,8 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
     let target = &args.target;
     let post = |run: &str, verb: &str| Call::post(&["runs", run, verb], json!({}));
     match &args.command {
-        Command::List(list) => call(target, env, output, &list.call(), |answer, page| list.told(answer, page)),
-        Command::Show { run } => call(target, env, output, &Call::get(&["runs", run]), show::told),
+        Command::List(list) => call(target, env, output, &list.call(), |answer, page| list.render(answer, page)),
+        Command::Show { run } => call(target, env, output, &Call::get(&["runs", run]), show::render),
         Command::Watch { run } => watch::run(target, run, (env, terminal), output),
         Command::Cancel { run, mode } => call(target, env, output, &mode.cancel(run), steer::status),
         Command::Pause { run } => call(target, env, output, &post(run, "pause"), steer::status),

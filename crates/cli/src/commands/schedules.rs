@@ -41,7 +41,7 @@ pub(crate) enum Command {
 pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Result<Exit> {
     let post = |name: &str, what: &str| Call::post(&["schedules", name, what], json!({}));
     match &args.command {
-        Command::List => call(&args.target, env, output, &Call::get(&["schedules"]), told),
+        Command::List => call(&args.target, env, output, &Call::get(&["schedules"]), render),
         Command::Trigger { name } => call(&args.target, env, output, &post(name, "trigger"), triggered),
         Command::Pause { name } => call(&args.target, env, output, &post(name, "pause"), changed),
         Command::Resume { name } => call(&args.target, env, output, &post(name, "resume"), changed),
@@ -61,7 +61,7 @@ fn changed(answer: Record<'_>, page: &Page) -> Printed {
     Printed::line(format!("{name}: goes on{next}"))
 }
 
-fn told(answer: Record<'_>, page: &Page) -> Printed {
+fn render(answer: Record<'_>, page: &Page) -> Printed {
     let mut table = Table::new(&[
         ("SCHEDULE", Column::Name),
         ("WHEN", Column::Text),

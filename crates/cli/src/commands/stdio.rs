@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::assemble;
 use crate::client::{Client, Target};
 use crate::commands::call::wrong;
-use crate::commands::{beside, keys, serve};
+use crate::commands::{keys, running_server, serve};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::workers;
@@ -79,7 +79,7 @@ async fn here(
         Ok(config) => config,
         Err(mistakes) => return wrong(output, &mistakes.to_string()),
     };
-    if let Some(url) = beside::server(&config.store) {
+    if let Some(url) = running_server::server(&config.store) {
         let client = Target::at(&url, None).client(env).map_err(anyhow::Error::msg)?;
         return talk(client, output).await;
     }

@@ -69,7 +69,7 @@ fn show(args: &Args, thread: &str, env: &Env<'_>, mut output: Output<'_>) -> any
         output.out.json(&thread.to_string())?;
     } else {
         let page = page(output.out);
-        write!(output.out, "{}", told(Record(&thread), Record(&messages), &page))?;
+        write!(output.out, "{}", render(Record(&thread), Record(&messages), &page))?;
     }
     Ok(Exit::Done)
 }
@@ -87,7 +87,7 @@ fn listed(answer: Record<'_>, page: &Page) -> Printed {
             thread.line("id"),
             thread.since("updatedAt", page).map(ago).unwrap_or_default(),
             thread.line("model"),
-            standing(thread),
+            status_text(thread),
             thread.line("title"),
         ]);
     }
@@ -98,7 +98,7 @@ fn listed(answer: Record<'_>, page: &Page) -> Printed {
 }
 
 /// Returns the state of a thread in words, empty when nothing happens in it.
-fn standing(thread: Record<'_>) -> String {
+fn status_text(thread: Record<'_>) -> String {
     let waits = thread.count("queued").filter(|queued| *queued > 0);
     let waits = waits.map(|queued| if queued == 1 { "1 waits".to_owned() } else { format!("{queued} wait") });
     let now = if thread.has("damaged") {
@@ -110,7 +110,7 @@ fn standing(thread: Record<'_>) -> String {
 }
 
 /// Returns a thread in words: a head, then its messages.
-fn told(thread: Record<'_>, messages: Record<'_>, page: &Page) -> String {
+fn render(thread: Record<'_>, messages: Record<'_>, page: &Page) -> String {
     let begun = thread.since("createdAt", page).map(|past| format!("begun {}", ago(past)));
     let changed = thread.since("updatedAt", page).map(|past| format!("changed {}", ago(past)));
     let said = messages.list("messages").filter(|row| row.text("role") == "user").count() as u64;
@@ -121,7 +121,7 @@ fn told(thread: Record<'_>, messages: Record<'_>, page: &Page) -> String {
         ("model", thread.line("model")),
         ("time", facts.join(", ")),
         ("mode", thread.line("permissionMode")),
-        ("now", standing(thread)),
+        ("now", status_text(thread)),
         ("damage", thread.line("damagedReason")),
     ];
     let lines = lines.into_iter().filter(|(_, value)| !value.is_empty());
@@ -214,6 +214,6 @@ and more?
 ── assistant ──
 It failed: no luck
 ";
-        assert_eq!(told(Record(&thread), Record(&messages), &page(None)), expected);
+        assert_eq!(render(Record(&thread), Record(&messages), &page(None)), expected);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, output: Output<'_>) -> anyhow::Res
         Command::Invoke { name, input, json_input } => match arguments(input.as_deref(), json_input.as_deref()) {
             Ok(input) => {
                 let invoke = Call::post(&["tools", name, "invoke"], json!({ "input": input }));
-                call(&args.target, env, output, &invoke, told)
+                call(&args.target, env, output, &invoke, render)
             }
             Err(mistake) => wrong(output, &mistake),
         },
@@ -58,7 +58,7 @@ fn arguments(text: Option<&str>, json: Option<&str>) -> Result<Value, String> {
     }
 }
 
-fn told(answer: Record<'_>, _: &Page) -> Printed {
+fn render(answer: Record<'_>, _: &Page) -> Printed {
     let output = answer.text("output");
     match answer.text("status") {
         "SUCCESS" => Printed::line(output),

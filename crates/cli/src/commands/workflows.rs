@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, env: &Env<'_>, terminal: &Terminal, output: Outpu
             let list = Call::get(&["workflows"]).with("limit", *limit).with("offset", *offset);
             call(target, env, output, &list, |answer, page| listed(answer, offset.unwrap_or_default(), page))
         }
-        Command::Show { workflow } => call(target, env, output, &Call::get(&["workflows", workflow]), show::told),
+        Command::Show { workflow } => call(target, env, output, &Call::get(&["workflows", workflow]), show::render),
         Command::Run(run) => run.run(target, (env, terminal), output),
     }
 }

@@ -38,15 +38,7 @@ fn of_run(view: &View, event: &RunFrame) -> Option<String> {
         run::Frame::RunAccepted { .. } => {
             format!("{run} started, {}", counted(view.declared.len() as u64, "task"))
         }
-        run::Frame::RunForked(run::Descent { retry_of, forked_from, edited_outputs }) => {
-            let fork = forked_from.as_ref().map(|origin| &origin.run_id);
-            let origin = retry_of.as_ref().or(fork).map(String::as_str).unwrap_or_default();
-            let declared = counted(view.declared.len() as u64, "task");
-            let edited =
-                edited_outputs.iter().map(|edited| format!(", output of {} edited by {}", edited.task_name, edited.by));
-            let edited: String = edited.collect();
-            format!("{run} goes on from {origin}, {} of {declared} done there{edited}", view.finished())
-        }
+        run::Frame::RunForked(descent) => format!("{run} goes on from {}", forked(view, descent)),
         run::Frame::CancelRequested { .. } => "stopping".to_owned(),
         run::Frame::RunPaused { .. } => "paused".to_owned(),
         run::Frame::RunResumed { .. } => "resumed".to_owned(),
@@ -67,6 +59,17 @@ fn of_run(view: &View, event: &RunFrame) -> Option<String> {
         }
     };
     Some(format!("{}: {happened}", view.ensemble))
+}
+
+/// Describes the run that a run continues.
+fn forked(view: &View, descent: &run::Descent) -> String {
+    let run::Descent { retry_of, forked_from, edited_outputs } = descent;
+    let fork = forked_from.as_ref().map(|origin| &origin.run_id);
+    let origin = retry_of.as_ref().or(fork).map(String::as_str).unwrap_or_default();
+    let declared = counted(view.declared.len() as u64, "task");
+    let edited =
+        edited_outputs.iter().map(|edited| format!(", output of {} edited by {}", edited.task_name, edited.by));
+    format!("{origin}, {} of {declared} done there{}", view.finished(), edited.collect::<String>())
 }
 
 /// Describes an event of a task or a subtask.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::slash;
+use super::input;
 
 /// Entries of a folder that are looked at; a larger one is not worth the wait.
 const ENTRIES_MAX: usize = 10_000;
@@ -145,7 +145,7 @@ fn shared<'a>(one: &'a str, other: &str) -> &'a str {
 
 /// Returns the commands.
 pub(super) fn commands() -> Vec<Candidate> {
-    let lines = slash::HELP.lines().filter(|line| line.starts_with('/'));
+    let lines = input::HELP.lines().filter(|line| line.starts_with('/'));
     let candidate = |line: &str| {
         let (name, note) = line.split_once(' ').unwrap_or((line, ""));
         Candidate { text: name.to_owned(), note: note.trim_start().to_owned() }

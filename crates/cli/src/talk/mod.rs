@@ -1,24 +1,24 @@
-//! A chat in a terminal, in this process or on a server (`place`). `turn`
-//! watches one turn, whose frames `story` folds and `screen` shows, with `calls`
-//! and `tally`; `keyboard`, `editor`, `complete`, `tab`, `history`, `prompt`
-//! and `slash` handle the user's input.
+//! A chat in a terminal, in this process or on a server (`host`). `turn`
+//! watches one turn, whose frames `turn_view` folds and `screen` shows, with `calls`
+//! and `usage`; `keyboard`, `editor`, `complete`, `completion`, `history`, `prompt`
+//! and `input` handle the user's input.
 
 mod calls;
 mod complete;
+mod completion;
 pub(crate) mod editor;
 pub(crate) mod files;
 pub(crate) mod history;
+pub(crate) mod host;
+mod input;
 pub(crate) mod keyboard;
-pub(crate) mod place;
 mod prompt;
 mod screen;
-mod slash;
-pub(crate) mod story;
-mod tab;
-mod tally;
 #[cfg(test)]
 mod tests;
 mod turn;
+pub(crate) mod turn_view;
+mod usage;
 
 use consort_core::chat::Mode;
 use futures::StreamExt;
@@ -28,13 +28,13 @@ use std::pin::pin;
 
 use self::editor::{Editor, Typed};
 use self::history::History;
+use self::host::{Begun, ChatHost, Saying};
+use self::input::{Command, Entry, Memory};
 use self::keyboard::Keyboard;
-use self::place::{Begun, ChatHost, Saying};
 use self::screen::Screen;
-use self::slash::{Command, Entry, Memory};
-use self::story::End;
-use self::tally::Tally;
 use self::turn::{STOPPING, Stop, Turned, key};
+use self::turn_view::End;
+use self::usage::UsageTotals;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::record::Record;
@@ -83,7 +83,7 @@ pub(crate) struct Talk<'a> {
     topic: Topic,
     mode: Option<Mode>,
     memory: Memory,
-    tally: Tally,
+    usage: UsageTotals,
 }
 
 /// The result of waiting for a line.
@@ -123,9 +123,9 @@ impl<'a> Talk<'a> {
             Typist::Nobody => None,
         };
         let memory = Memory::default();
-        let tally = Tally::default();
+        let usage = UsageTotals::default();
         let mode = topic.mode;
-        Ok(Talk { place, screen, keyboard, interrupts, topic, mode, memory, tally })
+        Ok(Talk { place, screen, keyboard, interrupts, topic, mode, memory, usage })
     }
 
     /// Returns the thread, once a message was sent.
@@ -140,7 +140,7 @@ impl<'a> Talk<'a> {
             Ok(Turned::Ended(End::Failed | End::Stopped)) => Ok(Exit::Failed),
             Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
             Ok(Turned::StoppedHere | Turned::Left) => Ok(Exit::Interrupted),
-            Err(error) if place::exit(&error) == Exit::Usage => {
+            Err(error) if host::exit(&error) == Exit::Usage => {
                 self.screen.say(&format!("{error:#}"))?;
                 Ok(Exit::Usage)
             }
@@ -157,7 +157,7 @@ impl<'a> Talk<'a> {
                 Line::Typed(line) => line,
                 Line::Left(exit) => return Ok(exit),
             };
-            let told = match slash::read(&line) {
+            let told = match input::read(&line) {
                 Entry::Exit => return Ok(Exit::Done),
                 entry @ (Entry::Say(_) | Entry::Continue) => match self.entered(&entry).await {
                     Ok(Turned::Left) => return Ok(Exit::Interrupted),
@@ -281,7 +281,7 @@ impl<'a> Talk<'a> {
     /// Executes a command; returns the text to print.
     async fn obey(&mut self, command: Command) -> anyhow::Result<String> {
         match command {
-            Command::Help => Ok(slash::HELP.to_owned()),
+            Command::Help => Ok(input::HELP.to_owned()),
             Command::New => {
                 self.topic.thread = None;
                 Ok("a new chat".to_owned())
@@ -308,7 +308,7 @@ impl<'a> Talk<'a> {
                 self.memory = memory;
                 Ok(format!("memory: {}", memory.word()))
             }
-            Command::Cost => Ok(self.tally.words()),
+            Command::Cost => Ok(self.usage.words()),
         }
     }
 

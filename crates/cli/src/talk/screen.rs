@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::editor::Editor;
 use super::prompt::Rows;
-use super::story::{Role, Shown, Story};
+use super::turn_view::{Role, Shown, TurnView};
 use crate::client::received::Received;
 use crate::output::{Output, Reader};
 use crate::show::block::{Line, Tone, spinning};
@@ -72,8 +72,8 @@ impl<'a> Screen<'a> {
     }
 
     /// Applies a frame to the story and shows the result.
-    pub(super) fn hear(&mut self, received: &Received, story: &mut Story) -> io::Result<()> {
-        let shown = story.apply(received.frame(), self.now());
+    pub(super) fn apply(&mut self, received: &Received, view: &mut TurnView) -> io::Result<()> {
+        let shown = view.apply(received.frame(), self.now());
         if self.look == Look::Frames {
             self.output.out.json(received.text())?;
             return self.output.out.flush();
@@ -138,10 +138,10 @@ impl<'a> Screen<'a> {
     }
 
     /// Ends the turn: text that was not shown line by line is shown now.
-    pub(super) fn finish(&mut self, story: &Story) -> io::Result<()> {
+    pub(super) fn finish(&mut self, view: &TurnView) -> io::Result<()> {
         self.rest()?;
         self.make_room()?;
-        let answer = story.answer.as_deref().filter(|answer| !answer.is_empty() && self.look != Look::Frames);
+        let answer = view.answer.as_deref().filter(|answer| !answer.is_empty() && self.look != Look::Frames);
         if let (Answer::Whole, Some(answer)) = (&self.answer, answer) {
             let newline = if answer.ends_with('\n') { "" } else { "\n" };
             write!(self.output.out, "{answer}{newline}")?;
@@ -151,7 +151,7 @@ impl<'a> Screen<'a> {
     }
 
     /// Draws the changing part: the current line, and the active calls.
-    pub(super) fn draw(&mut self, story: &Story) -> io::Result<()> {
+    pub(super) fn draw(&mut self, view: &TurnView) -> io::Result<()> {
         if !matches!(self.look, Look::Block(_)) {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl<'a> Screen<'a> {
         let live = matches!(self.answer, Answer::Live(_));
         let said = wrapped(&safe(if live { &self.unfinished } else { "" }), size.width);
         let said = said.into_iter().map(|line| Line(vec![(Tone::Plain, line)]));
-        let calls = story.calls.lines(self.now()).into_iter().map(|line| fitted(line, size.width));
+        let calls = view.calls.lines(self.now()).into_iter().map(|line| fitted(line, size.width));
         let mut lines: Vec<Line> = said.chain(calls).collect();
         if lines.is_empty() {
             lines.push(Line(vec![(Tone::Busy, spinning(self.now()).to_owned())]));
@@ -177,7 +177,7 @@ impl<'a> Screen<'a> {
 
     /// Prints a less important message.
     pub(super) fn whisper(&mut self, words: &str) -> io::Result<()> {
-        self.show(super::story::note(Tone::Faint, words))
+        self.show(super::turn_view::note(Tone::Faint, words))
     }
 
     /// Asks the terminal to mark pastes, until this is dropped.

@@ -15,12 +15,12 @@ use consort_core::frame::run;
 use consort_core::status::Status;
 use serde_json::{Value, json};
 
-use super::story::{End, Role, Shown, Story};
+use super::turn_view::{End, Role, Shown, TurnView};
 use crate::client::received::Received;
 
 /// Returns the output as one text: words in quotes, lines as they are.
-fn told(story: &mut Story, frames: &[Received]) -> Vec<String> {
-    let shown = frames.iter().flat_map(|received| story.apply(received.frame(), Duration::ZERO));
+fn told(view: &mut TurnView, frames: &[Received]) -> Vec<String> {
+    let shown = frames.iter().flat_map(|received| view.apply(received.frame(), Duration::ZERO));
     let text = |shown: Shown| match shown {
         Shown::Words(words) => format!("{words:?}"),
         Shown::Said(Role::Aside) => "aside".to_owned(),
@@ -104,9 +104,9 @@ fn done(status: Status) -> Received {
 
 #[test]
 fn a_call_is_told_with_everything_below_it_when_it_ends() {
-    let mut story = Story::default();
+    let mut view = TurnView::default();
     let shown = told(
-        &mut story,
+        &mut view,
         &[
             begins("a", None, "run_subtask", json!({ "title": "Count\nbees", "instructions": "…" })),
             begins("b", None, "json", json!({ "json": [1], "query": "." })),
@@ -118,16 +118,16 @@ fn a_call_is_told_with_everything_below_it_when_it_ends() {
         ],
     );
     assert_eq!(shown, [r#"✗ json {"json":[1],"query":"."}  1.5s  no such query"#]);
-    let live: Vec<String> = story.calls.lines(Duration::from_secs(2)).iter().map(|line| line.text()).collect();
+    let live: Vec<String> = view.calls.lines(Duration::from_secs(2)).iter().map(|line| line.text()).collect();
     assert_eq!(live, ["⠋ subtask Count bees  2.0s", "  ✓ calculator 6 * 7  1.5s", "  ⠋ datetime  2.0s"]);
-    let shown = told(&mut story, &[ends("d", Some("a"), None), ends("a", None, None)]);
+    let shown = told(&mut view, &[ends("d", Some("a"), None), ends("a", None, None)]);
     assert_eq!(shown, ["✓ subtask Count bees  1.5s", "  ✓ calculator 6 * 7  1.5s", "  ✓ datetime  1.5s"]);
-    assert!(story.calls.lines(Duration::ZERO).is_empty());
+    assert!(view.calls.lines(Duration::ZERO).is_empty());
 }
 
 #[test]
 fn words_are_shown_once_although_a_broken_connection_brings_them_again() {
-    let mut story = Story::default();
+    let mut view = TurnView::default();
     let frames = [
         chunk("1#1.0", 0, "Bées "),
         chunk("1#1.0", 6, "are"),
@@ -137,8 +137,8 @@ fn words_are_shown_once_although_a_broken_connection_brings_them_again() {
         message(row("Bées are busy.")),
         done(Status::Completed),
     ];
-    assert_eq!(told(&mut story, &frames), [r#""Bées ""#, r#""are""#, r#"" bu""#, r#""sy.""#, "answer"]);
-    assert_eq!((story.answer.as_deref(), story.end), (Some("Bées are busy."), Some(End::Done)));
+    assert_eq!(told(&mut view, &frames), [r#""Bées ""#, r#""are""#, r#"" bu""#, r#""sy.""#, "answer"]);
+    assert_eq!((view.answer.as_deref(), view.end), (Some("Bées are busy."), Some(End::Done)));
 }
 
 #[test]
@@ -171,14 +171,14 @@ fn what_a_model_said_before_it_failed_or_died_does_not_count() {
         r#"", one moment.""#,
         "aside",
     ];
-    let mut story = Story::default();
-    assert_eq!(told(&mut story, &frames), expected);
-    assert_eq!(story.answer, None, "words before a call are not the answer");
+    let mut view = TurnView::default();
+    assert_eq!(told(&mut view, &frames), expected);
+    assert_eq!(view.answer, None, "words before a call are not the answer");
 }
 
 #[test]
 fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() {
-    let mut story = Story::default();
+    let mut view = TurnView::default();
     let args = json!({ "to": "Ada", "amount": 5 });
     let asked = event(ChatFrame::ToolApprovalRequest(Box::new(Approval {
         level: level(Some("a")),
@@ -197,13 +197,13 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
     })));
     let frames =
         [begins("a", None, "run_subtask", json!({ "title": "Shop" })), begins("b", Some("a"), "pay", args), asked];
-    assert_eq!(told(&mut story, &frames), [""; 0]);
-    let [approval] = story.approvals.as_slice() else { panic!("{:?}", story.approvals) };
+    assert_eq!(told(&mut view, &frames), [""; 0]);
+    let [approval] = view.approvals.as_slice() else { panic!("{:?}", view.approvals) };
     assert_eq!((approval.tool.as_str(), approval.within.as_slice()), ("pay", ["subtask Shop".to_owned()].as_slice()));
     assert_eq!(approval.why.as_deref(), Some("this turn has read `a`; the call would send 9 bytes to bank"));
     assert_eq!(approval.host, "bank");
     assert_eq!(approval.args, "{\n  \"to\": \"Ada\",\n  \"amount\": 5\n}");
-    let live: Vec<String> = story.calls.lines(Duration::ZERO).iter().map(|line| line.text()).collect();
+    let live: Vec<String> = view.calls.lines(Duration::ZERO).iter().map(|line| line.text()).collect();
     assert_eq!(live[1], r#"  ? pay {"to":"Ada","amount":5}  0.0s"#);
     let resolved = ChatFrame::ToolApprovalResolved {
         approval_id: "t-approval-0".to_owned(),
@@ -211,13 +211,13 @@ fn a_question_stands_until_it_is_resolved_and_names_the_subtask_it_comes_from() 
         by: "Ada".to_owned(),
         args: None,
     };
-    told(&mut story, &[event(resolved)]);
-    assert!(story.approvals.is_empty());
+    told(&mut view, &[event(resolved)]);
+    assert!(view.approvals.is_empty());
 }
 
 #[test]
 fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
-    let mut story = Story::default();
+    let mut view = TurnView::default();
     let call_id = "1#1.0".to_owned();
     let empty = ChatFrame::AnswerEmpty { level: level(None), call_id, then: FollowUp::Continue };
     let call_id = "1#2.0".to_owned();
@@ -236,13 +236,13 @@ fn replies_that_are_no_answer_are_told_and_a_cut_answer_says_how_to_go_on() {
         "answer",
         "the answer was cut at the output limit; /continue goes on with it",
     ];
-    assert_eq!(told(&mut story, &frames), expected);
-    assert_eq!((story.answer.as_deref(), story.end), (Some("Half"), Some(End::Done)));
+    assert_eq!(told(&mut view, &frames), expected);
+    assert_eq!((view.answer.as_deref(), view.end), (Some("Half"), Some(End::Done)));
 }
 
 #[test]
 fn trouble_is_told_where_it_happens_and_a_partial_answer_stays() {
-    let mut story = Story::default();
+    let mut view = TurnView::default();
     let exceeded = Exceeded { reason: Reason::LlmCalls, limit: Amount::Count(3), observed: Amount::Count(4) };
     let frames = [
         chunk("1#1.0", 0, "So far"),
@@ -261,6 +261,6 @@ fn trouble_is_told_where_it_happens_and_a_partial_answer_stays() {
         "error: too many rounds (iteration_limit)",
         "answer",
     ];
-    assert_eq!(told(&mut story, &frames), expected);
-    assert_eq!((story.answer.as_deref(), story.end), (Some("So far"), Some(End::Failed)));
+    assert_eq!(told(&mut view, &frames), expected);
+    assert_eq!((view.answer.as_deref(), view.end), (Some("So far"), Some(End::Failed)));
 }

@@ -9,11 +9,11 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::Talk;
 use super::editor::{Editor, Typed};
+use super::host::Begun;
+use super::input::{self, Command, Entry};
 use super::keyboard::{Key, Keyboard};
-use super::place::Begun;
-use super::slash::{self, Command, Entry};
-use super::story::{Approval, End, Story};
-use crate::client::events::Heard;
+use super::turn_view::{Approval, End, TurnView};
+use crate::client::events::StreamEvent;
 use crate::show::safe::{exact, exact_json};
 
 /// The interval between redraws when nothing happens.
@@ -35,7 +35,7 @@ pub(super) enum Turned {
 
 /// An event that watching a turn waits for.
 enum Wake {
-    Heard(Option<anyhow::Result<Heard>>),
+    Event(Option<anyhow::Result<StreamEvent>>),
     Interrupt,
     Key(Option<Key>),
     Tick,
@@ -62,7 +62,7 @@ pub(super) enum Stop {
 /// The state while one turn runs.
 #[derive(Default)]
 struct Watching {
-    story: Story,
+    view: TurnView,
     stop: Stop,
     /// The question that is currently shown.
     question: Option<Approval>,
@@ -74,7 +74,7 @@ struct Watching {
 impl Talk<'_> {
     /// Watches a turn of a thread; one that is to be stopped already is stopped first.
     pub(super) async fn watch(&mut self, thread: &str, begun: Begun, stop: Stop) -> anyhow::Result<Turned> {
-        let Begun { turn, mut hearing } = begun;
+        let Begun { turn, mut events } = begun;
         let mut watching = Watching { stop, ..Watching::default() };
         if stop == Stop::Wanted {
             self.halt(thread, &mut watching).await?;
@@ -84,19 +84,19 @@ impl Talk<'_> {
         while watching.stop != Stop::Left {
             self.ask(&mut watching).await?;
             let wake = tokio::select! {
-                heard = hearing.next() => Wake::Heard(heard),
+                event = events.next() => Wake::Event(event),
                 Some(()) = self.interrupts.next() => Wake::Interrupt,
                 key = attend(&mut self.keyboard, watching.question.as_ref()) => Wake::Key(key),
                 _ = tick.tick() => Wake::Tick,
                 () = self.place.abandoned(&turn) => Wake::Abandoned,
             };
             match wake {
-                Wake::Heard(None) => return self.over(watching),
-                Wake::Heard(Some(heard)) => self.hear(heard?, &mut watching)?,
+                Wake::Event(None) => return self.over(watching),
+                Wake::Event(Some(event)) => self.apply(event?, &mut watching)?,
                 Wake::Interrupt if watching.stop != Stop::No => watching.stop = Stop::Left,
                 Wake::Interrupt => self.stop(thread, &mut watching).await?,
                 Wake::Key(key) => self.pressed(key, thread, &mut watching).await?,
-                Wake::Tick if watching.question.is_none() => self.screen.draw(&watching.story)?,
+                Wake::Tick if watching.question.is_none() => self.screen.draw(&watching.view)?,
                 // An event meanwhile may have been printed in place of the prompt.
                 Wake::Tick if !self.screen.is_prompting() => self.screen.prompt(CHOICES, &watching.line)?,
                 Wake::Tick => {}
@@ -107,25 +107,27 @@ impl Talk<'_> {
     }
 
     fn over(&mut self, watching: Watching) -> anyhow::Result<Turned> {
-        self.screen.finish(&watching.story)?;
-        if let Some(cost) = watching.story.cost {
-            self.tally.add(cost);
+        self.screen.finish(&watching.view)?;
+        if let Some(cost) = watching.view.cost {
+            self.usage.add(cost);
         }
-        if let (Some(wanted), Some(held)) = (self.mode, watching.story.mode.filter(|held| self.mode != Some(*held))) {
+        if let (Some(wanted), Some(held)) = (self.mode, watching.view.mode.filter(|held| self.mode != Some(*held))) {
             self.mode = Some(held);
             self.screen.whisper(&format!("mode {} is not allowed here; it stays {}", wanted.word(), held.word()))?;
         }
-        Ok(match watching.story.end {
+        Ok(match watching.view.end {
             Some(End::Stopped) if watching.stop == Stop::Asked => Turned::StoppedHere,
             end => Turned::Ended(end.unwrap_or(End::Failed)),
         })
     }
 
-    fn hear(&mut self, heard: Heard, watching: &mut Watching) -> anyhow::Result<()> {
-        match heard {
-            Heard::Frame(frame) => self.screen.hear(&frame, &mut watching.story)?,
-            Heard::Lost(reason) => self.screen.say(&format!("the connection is lost ({reason}); trying again"))?,
-            Heard::Back => self.screen.say("connected again")?,
+    fn apply(&mut self, event: StreamEvent, watching: &mut Watching) -> anyhow::Result<()> {
+        match event {
+            StreamEvent::Frame(frame) => self.screen.apply(&frame, &mut watching.view)?,
+            StreamEvent::Disconnected(reason) => {
+                self.screen.say(&format!("the connection is lost ({reason}); trying again"))?
+            }
+            StreamEvent::Reconnected => self.screen.say("connected again")?,
         }
         Ok(())
     }
@@ -158,14 +160,14 @@ impl Talk<'_> {
 
     /// Shows the next question, or removes one that was answered elsewhere.
     async fn ask(&mut self, watching: &mut Watching) -> anyhow::Result<()> {
-        let open = |approval: &Approval| watching.story.approvals.contains(approval);
+        let open = |approval: &Approval| watching.view.approvals.contains(approval);
         if watching.question.as_ref().is_some_and(|question| !open(question)) {
             watching.question = None;
             self.screen.entered()?;
             self.screen.whisper("this question is over")?;
         }
         let waits = |approval: &&Approval| !watching.settled.contains(&approval.id);
-        let next = watching.story.approvals.iter().find(waits).filter(|_| watching.question.is_none());
+        let next = watching.view.approvals.iter().find(waits).filter(|_| watching.question.is_none());
         let Some(approval) = next.filter(|_| watching.stop == Stop::No).cloned() else { return Ok(()) };
         self.screen.say(&opening(&approval))?;
         let Some(keyboard) = &mut self.keyboard else {
@@ -207,7 +209,7 @@ impl Talk<'_> {
 
     async fn answered(&mut self, line: &str, thread: &str, watching: &mut Watching) -> anyhow::Result<()> {
         let Some(question) = watching.question.clone() else { return Ok(()) };
-        let done = match (slash::read(line), answer(line)) {
+        let done = match (input::read(line), answer(line)) {
             (Entry::Do(Command::Mode(mode)), _) => {
                 self.mode = Some(mode);
                 self.place.set_mode(thread, mode).await.map(|()| None)

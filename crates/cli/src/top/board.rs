@@ -61,7 +61,7 @@ enum Sending {
 
 /// Whether the server tells what changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hearing {
+pub(super) enum FeedState {
     Live,
     /// The lists are asked for from time to time.
     Polling,
@@ -75,10 +75,10 @@ pub(super) struct Board {
     pub(super) items: Vec<Item>,
     /// The number of runs under way.
     pub(super) active: u64,
-    pub(super) hearing: Hearing,
+    pub(super) feed_state: FeedState,
     pub(super) ask: Ask,
     /// The outcome of the last key, in words.
-    pub(super) told: String,
+    pub(super) last_outcome: String,
     /// The chosen item.
     chosen: Option<String>,
     /// The position of the last chosen item.
@@ -96,9 +96,9 @@ impl Board {
             url: url.to_owned(),
             items: Vec::new(),
             active: 0,
-            hearing: Hearing::Polling,
+            feed_state: FeedState::Polling,
             ask: Ask::Nothing,
-            told: String::new(),
+            last_outcome: String::new(),
             chosen: None,
             place: 0,
             sending: Sending::No,
@@ -116,7 +116,7 @@ impl Board {
         let runs = lists.runs.iter().map(|run| item::run(Record(run), now));
         self.items = reviews.chain(approvals).chain(runs).collect();
         self.active = lists.active;
-        self.hearing = Hearing::Polling;
+        self.feed_state = FeedState::Polling;
         self.chosen = self.chosen.take().filter(|id| self.items.iter().any(|item| item.id == *id));
         if let Some(at) = self.chosen_at() {
             self.place = at;
@@ -134,27 +134,27 @@ impl Board {
         };
         if asked_about.is_some_and(|id| !self.items.iter().any(|item| item.id == id)) {
             self.change(Ask::Nothing);
-            self.told = "this review is over".to_owned();
+            self.last_outcome = "this review is over".to_owned();
         }
     }
 
     /// Takes whether the server tells what changes, as long as it answers.
-    pub(super) fn hears(&mut self, hearing: Hearing) {
-        if self.hearing != Hearing::Lost {
-            self.hearing = hearing;
+    pub(super) fn set_feed_state(&mut self, feed_state: FeedState) {
+        if self.feed_state != FeedState::Lost {
+            self.feed_state = feed_state;
         }
     }
 
     /// The lists could not be had.
     pub(super) fn lost(&mut self, reason: &str) {
-        self.hearing = Hearing::Lost;
-        reason.clone_into(&mut self.told);
+        self.feed_state = FeedState::Lost;
+        reason.clone_into(&mut self.last_outcome);
     }
 
     /// The server has answered, with this refusal if it refused.
     pub(super) fn answered(&mut self, refusal: Option<String>) {
         self.sending = Sending::No;
-        self.told = refusal.unwrap_or_else(|| "done".to_owned());
+        self.last_outcome = refusal.unwrap_or_else(|| "done".to_owned());
     }
 
     /// Returns the position of the chosen item.
@@ -211,7 +211,7 @@ impl Board {
         match confirm.stage() {
             Stage::Over => {
                 self.change(Ask::Nothing);
-                self.told = "nothing was done".to_owned();
+                self.last_outcome = "nothing was done".to_owned();
             }
             after if after != before => self.drawn = None,
             Stage::Pause | Stage::Ready => {}
@@ -238,7 +238,7 @@ impl Board {
 
     fn send(&mut self, call: Call) -> Call {
         self.sending = Sending::Yes;
-        self.told = "…".to_owned();
+        self.last_outcome = "…".to_owned();
         call
     }
 
@@ -253,7 +253,7 @@ impl Board {
             Ask::Text { review, what, line } => self.type_text(key, (review, what), line),
             Ask::Again(confirm) if key != confirm.key() => {
                 self.change(Ask::Nothing);
-                self.told = "nothing was done".to_owned();
+                self.last_outcome = "nothing was done".to_owned();
                 Effect::Nothing
             }
             Ask::Again(confirm) if confirm.stage() == Stage::Ready && !is_blind => {
@@ -272,7 +272,7 @@ impl Board {
     fn type_text(&mut self, key: Key, (review, what): (String, What), mut line: Editor) -> Effect {
         if key == Key::Escape {
             self.drawn = None;
-            self.told = "nothing was decided".to_owned();
+            self.last_outcome = "nothing was decided".to_owned();
             return Effect::Nothing;
         }
         match line.press(key) {
@@ -285,7 +285,7 @@ impl Board {
                 return Effect::Send(self.send(decision(&review, body)));
             }
             Typed::Left => {
-                self.told = "nothing was decided".to_owned();
+                self.last_outcome = "nothing was decided".to_owned();
                 return Effect::Nothing;
             }
             Typed::Message(_) | Typed::More | Typed::Full | Typed::Complete => {}
@@ -309,18 +309,18 @@ impl Board {
             Key::EraseBefore | Key::EraseAfter | Key::EraseWord | Key::Tab | Key::NewLine | Key::Search => {}
             Key::WordLeft | Key::WordRight => {}
         }
-        self.told.clear();
+        self.last_outcome.clear();
         Effect::Nothing
     }
 
     /// Does what a letter means for the chosen item.
     fn act(&mut self, sign: char, typed: Instant) -> Effect {
         let Some(item) = self.chosen().cloned() else {
-            self.told = "nothing is chosen: ↑ and ↓ choose".to_owned();
+            self.last_outcome = "nothing is chosen: ↑ and ↓ choose".to_owned();
             return Effect::Nothing;
         };
         if self.sending == Sending::Yes {
-            self.told = "the last key is still being worked on".to_owned();
+            self.last_outcome = "the last key is still being worked on".to_owned();
             return Effect::Nothing;
         }
         let id = item.id.as_str();
@@ -331,12 +331,12 @@ impl Board {
             ('e', Kind::Output(output)) if self.has_editor => {
                 return Effect::Edit { review: item.id.clone(), text: output.clone() };
             }
-            ('e', Kind::Output(_)) => self.told = "there is no editor: set VISUAL or EDITOR".to_owned(),
+            ('e', Kind::Output(_)) => self.last_outcome = "there is no editor: set VISUAL or EDITOR".to_owned(),
             ('p', Kind::Active) => return Effect::Send(self.send(Call::post(&["runs", id, "pause"], json!({})))),
             ('p', Kind::Paused) => return Effect::Send(self.send(Call::post(&["runs", id, "resume"], json!({})))),
             (_, _) => match asked_twice(sign, &item) {
                 Some((call, words)) => self.change(Ask::Again(Confirm::new((sign, typed), id, call, words))),
-                None => self.told = format!("{sign} does nothing here"),
+                None => self.last_outcome = format!("{sign} does nothing here"),
             },
         }
         Effect::Nothing
@@ -462,7 +462,7 @@ mod tests {
         let mut board = board();
         board.apply(lists(&["run-2-review-1"]), NOW);
         assert_eq!(
-            (keys(&mut board, "a"), board.told.as_str()),
+            (keys(&mut board, "a"), board.last_outcome.as_str()),
             (Effect::Nothing, "nothing is chosen: ↑ and ↓ choose")
         );
         assert_eq!(keys(&mut board, "↓aa"), decided("run-2-review-1", json!({ "decision": "APPROVE" })));
@@ -470,7 +470,11 @@ mod tests {
         board.answered(None);
         assert_eq!(keys(&mut board, "r"), Effect::Nothing);
         board.apply(lists(&[]), NOW);
-        assert!(matches!(board.ask, Ask::Nothing) && board.told == "this review is over", "{}", board.told);
+        assert!(
+            matches!(board.ask, Ask::Nothing) && board.last_outcome == "this review is over",
+            "{}",
+            board.last_outcome
+        );
     }
 
     #[test]
@@ -539,7 +543,7 @@ mod tests {
         let over = confirm.next_change();
         board.drawn(ready);
         board.pass(over);
-        assert!(matches!(board.ask, Ask::Nothing) && board.told == "nothing was done");
+        assert!(matches!(board.ask, Ask::Nothing) && board.last_outcome == "nothing was done");
         assert_eq!(board.press(Key::Sign('a'), over), Effect::Nothing);
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::board::Hearing;
+use super::board::FeedState;
 use crate::client::Client;
 
 /// Frames after which a list looks different.
@@ -38,27 +38,27 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// The news.
 pub(super) struct Feed {
-    told: watch::Receiver<Hearing>,
+    state: watch::Receiver<FeedState>,
     task: JoinHandle<()>,
 }
 
 impl Feed {
     /// Starts to listen, until this is dropped.
     pub(super) fn open(client: Client) -> Feed {
-        let (tell, told) = watch::channel(Hearing::Polling);
-        Feed { told, task: tokio::spawn(listen(client, tell)) }
+        let (sender, state) = watch::channel(FeedState::Polling);
+        Feed { state, task: tokio::spawn(listen(client, sender)) }
     }
 
     /// Returns when something has changed.
     pub(super) async fn news(&mut self) {
-        if self.told.changed().await.is_err() {
+        if self.state.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }
 
     /// Returns whether changes are told at the moment.
-    pub(super) fn hearing(&self) -> Hearing {
-        *self.told.borrow()
+    pub(super) fn feed_state(&self) -> FeedState {
+        *self.state.borrow()
     }
 }
 
@@ -68,15 +68,15 @@ impl Drop for Feed {
     }
 }
 
-async fn listen(client: Client, tell: watch::Sender<Hearing>) {
+async fn listen(client: Client, sender: watch::Sender<FeedState>) {
     loop {
         if let Ok(mut news) = client.news(&TYPES).await {
             while news.next().await.is_some() {
                 // Told each time: also a value that stays the same is news.
-                tell.send_replace(Hearing::Live);
+                sender.send_replace(FeedState::Live);
             }
         }
-        tell.send_replace(Hearing::Polling);
+        sender.send_replace(FeedState::Polling);
         sleep(AGAIN).await;
     }
 }

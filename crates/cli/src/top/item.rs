@@ -1,7 +1,7 @@
 //! The rows of the screen: what waits for a person, and the runs, as the server lists
 //! them.
 
-use crate::commands::runs::list::{doing, standing};
+use crate::commands::runs::list::{doing, status_text};
 use crate::show::record::{Page, Record};
 use crate::show::safe::{exact, exact_json};
 use crate::show::words::{dollars, preview};
@@ -108,7 +108,7 @@ pub(super) fn approval(approval: Record<'_>, now: u64) -> Item {
 /// Returns the row of a run.
 pub(super) fn run(run: Record<'_>, now: u64) -> Item {
     let id = run.line("runId");
-    let status = standing(run);
+    let status = status_text(run);
     let kind = match (run.text("status"), run.has("paused")) {
         ("ACCEPTED" | "RUNNING", true) => Kind::Paused,
         ("ACCEPTED" | "RUNNING", false) => Kind::Active,

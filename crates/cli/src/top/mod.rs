@@ -1,12 +1,12 @@
 //! The runs of a server on the whole terminal. `board` is the state and the effect of
 //! each key on it, `item` its rows, `confirm` a decision that needs the same key again,
-//! `page` its lines, `full` the terminal, `feed` the news of the server; this file
+//! `page` its lines, `full_screen` the terminal, `feed` the news of the server; this file
 //! waits for all of them.
 
 mod board;
 mod confirm;
 mod feed;
-mod full;
+mod full_screen;
 mod item;
 mod page;
 mod snapshot;
@@ -20,9 +20,9 @@ use jiff::Timestamp;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use self::board::{Board, Effect, Hearing};
+use self::board::{Board, Effect, FeedState};
 use self::feed::Feed;
-use self::full::FullScreen;
+use self::full_screen::FullScreen;
 pub(crate) use self::snapshot::Snapshot;
 use crate::client::{Call, Client, Failure};
 use crate::exit::Exit;
@@ -40,7 +40,7 @@ const FRESH: Duration = Duration::from_millis(400);
 /// ask people, are not told.
 const STALE: Duration = Duration::from_secs(10);
 /// The same, while there is no connection that brings news.
-const UNHEARD: Duration = Duration::from_secs(1);
+const UNANNOUNCED: Duration = Duration::from_secs(1);
 
 /// The time from which on a terminal was held (Ctrl-S) rather than slow.
 const STOOD_STILL: Duration = Duration::from_millis(500);
@@ -120,7 +120,7 @@ impl Top<'_> {
                 (asked, changed) = (Instant::now(), false);
                 asking = Some(Snapshot::take(client).boxed());
             }
-            self.board.hears(self.around.feed.hearing());
+            self.board.set_feed_state(self.around.feed.feed_state());
             self.draw()?;
             let wake = tokio::select! {
                 key = self.keyboard.key() => Wake::Key(key),
@@ -178,9 +178,9 @@ impl Top<'_> {
 
     /// Returns the time after which the lists are asked for without news.
     fn patience(&self) -> Duration {
-        match self.around.feed.hearing() {
-            Hearing::Live => STALE,
-            Hearing::Polling | Hearing::Lost => UNHEARD,
+        match self.around.feed.feed_state() {
+            FeedState::Live => STALE,
+            FeedState::Polling | FeedState::Lost => UNANNOUNCED,
         }
     }
 

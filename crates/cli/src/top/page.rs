@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::board::{Ask, Board, Hearing, What};
+use super::board::{Ask, Board, FeedState, What};
 use super::item::{Item, Kind, Time};
 use crate::show::block::{Line, Size, Tone};
 use crate::show::safe::safe;
@@ -45,10 +45,10 @@ fn head(board: &Board, width: usize) -> Line {
         1 => " · 1 waits for you".to_owned(),
         several => format!(" · {several} wait for you"),
     };
-    let (tone, connection) = match board.hearing {
-        Hearing::Live => (Tone::Good, "live"),
-        Hearing::Polling => (Tone::Odd, "asked every second"),
-        Hearing::Lost => (Tone::Bad, "no answer"),
+    let (tone, connection) = match board.feed_state {
+        FeedState::Live => (Tone::Good, "live"),
+        FeedState::Polling => (Tone::Odd, "asked every second"),
+        FeedState::Lost => (Tone::Bad, "no answer"),
     };
     line(tone, &format!("{active}{waits} · {connection} · {}", board.url), width)
 }
@@ -127,7 +127,7 @@ fn detail(board: &Board, size: Size) -> Vec<Line> {
 
 fn message(board: &Board, width: usize) -> Line {
     match &board.ask {
-        Ask::Nothing => line(Tone::Odd, &board.told, width),
+        Ask::Nothing => line(Tone::Odd, &board.last_outcome, width),
         Ask::Again(confirm) => line(Tone::Odd, confirm.words(), width),
         Ask::Text { what, line: typed, .. } => {
             let question = match what {
@@ -187,7 +187,7 @@ mod tests {
         ];
         let mut board = Board::new("http://127.0.0.1:7329", None);
         board.apply(Snapshot { runs, active: 2, reviews, approvals }, NOW);
-        board.hears(Hearing::Live);
+        board.set_feed_state(FeedState::Live);
         board
     }
 

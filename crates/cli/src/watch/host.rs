@@ -8,7 +8,7 @@ use consort_runtime::engine::{Engine, Error};
 use futures::{StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use crate::client::events::{Heard, Hearing};
+use crate::client::events::{EventStream, StreamEvent};
 use crate::client::{Call, Client, Failure};
 use crate::show::view::Review;
 
@@ -35,10 +35,10 @@ pub(super) enum Decided {
 
 impl Host<'_> {
     /// Returns all frames of the run, from its beginning.
-    pub(super) async fn hear(self) -> anyhow::Result<Hearing<anyhow::Error>> {
+    pub(super) async fn event_stream(self) -> anyhow::Result<EventStream<anyhow::Error>> {
         Ok(match self {
             Host::Here(engine, run, _) => {
-                engine.tail(run, 0).await?.map_ok(|frame| Heard::Frame(frame.into())).err_into().boxed()
+                engine.tail(run, 0).await?.map_ok(|frame| StreamEvent::Frame(frame.into())).err_into().boxed()
             }
             Host::There(client, run) => client.follow(run).await?.err_into().boxed(),
         })

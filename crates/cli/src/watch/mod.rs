@@ -23,7 +23,7 @@ pub(crate) use self::host::Host;
 pub(crate) use self::remote::watch_there;
 pub(crate) use self::review::edit;
 use self::review::{Keyboard, Question, RULE};
-use crate::client::events::Heard;
+use crate::client::events::StreamEvent;
 use crate::show::drawing::Drawing;
 use crate::show::screen::Screen;
 use crate::terminal::Person;
@@ -83,7 +83,7 @@ enum Stopping {
 }
 
 enum Wake {
-    Heard(Option<anyhow::Result<Heard>>),
+    Event(Option<anyhow::Result<StreamEvent>>),
     Interrupt,
     Line(Option<String>),
     Tick,
@@ -131,22 +131,22 @@ impl<'a, 'b> Watch<'a, 'b> {
 
     /// Watches the run to its end.
     pub(crate) async fn follow(mut self) -> anyhow::Result<Watched> {
-        let mut hearing = self.host.hear().await?;
+        let mut events = self.host.event_stream().await?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut owned = true;
         loop {
             let asking = self.question.is_some();
             let wake = tokio::select! {
-                heard = hearing.next() => Wake::Heard(heard),
+                event = events.next() => Wake::Event(event),
                 Some(()) = self.interrupts.next() => Wake::Interrupt,
                 line = self.keyboard.line(), if asking => Wake::Line(line),
                 _ = tick.tick() => Wake::Tick,
                 () = self.host.let_go(), if owned => Wake::Over,
             };
             match wake {
-                Wake::Heard(None) => return Ok(self.over()),
-                Wake::Heard(Some(heard)) => self.hear(heard?)?,
+                Wake::Event(None) => return Ok(self.over()),
+                Wake::Event(Some(event)) => self.apply(event?)?,
                 Wake::Interrupt => {
                     if let Some(left) = self.stop().await? {
                         return Ok(left);
@@ -183,11 +183,13 @@ impl<'a, 'b> Watch<'a, 'b> {
         }
     }
 
-    fn hear(&mut self, heard: Heard) -> io::Result<()> {
-        match heard {
-            Heard::Frame(frame) => self.screen.show(&frame),
-            Heard::Lost(reason) => self.screen.say(&format!("the connection is lost ({reason}); trying again")),
-            Heard::Back => self.screen.say("connected again"),
+    fn apply(&mut self, event: StreamEvent) -> io::Result<()> {
+        match event {
+            StreamEvent::Frame(frame) => self.screen.show(&frame),
+            StreamEvent::Disconnected(reason) => {
+                self.screen.say(&format!("the connection is lost ({reason}); trying again"))
+            }
+            StreamEvent::Reconnected => self.screen.say("connected again"),
         }
     }
 
@@ -279,10 +281,10 @@ impl<'a, 'b> Watch<'a, 'b> {
             self.screen.ask("\n")?;
             return Ok(self.screen.answered()?);
         };
-        match question.hear(&line) {
-            review::Heard::Ask(words) => Ok(self.screen.ask(words)?),
-            review::Heard::Decided(decision) => self.decide(decision).await,
-            review::Heard::Edit(text) => self.edit(text).await,
+        match question.handle_line(&line) {
+            review::LineOutcome::Ask(words) => Ok(self.screen.ask(words)?),
+            review::LineOutcome::Decided(decision) => self.decide(decision).await,
+            review::LineOutcome::Edit(text) => self.edit(text).await,
         }
     }
 

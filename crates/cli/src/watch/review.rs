@@ -45,7 +45,7 @@ enum Step {
 
 /// The effect of a line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum LineOutcome {
     /// This is to be asked next.
     Ask(&'static str),
     /// The review is decided.
@@ -108,45 +108,45 @@ impl Question {
     }
 
     /// Handles a line.
-    pub(super) fn hear(&mut self, line: &str) -> Heard {
+    pub(super) fn handle_line(&mut self, line: &str) -> LineOutcome {
         let line = line.trim_end_matches(['\r', '\n']);
         match &mut self.step {
             Step::Choose => self.choose(line.trim()),
             Step::End if matches!(line.trim().to_lowercase().as_str(), "x" | "exit") => {
-                Heard::Decided(Decision::ExitEarly)
+                LineOutcome::Decided(Decision::ExitEarly)
             }
             Step::End => {
                 self.step = Step::Choose;
-                Heard::Ask(self.choices())
+                LineOutcome::Ask(self.choices())
             }
-            Step::Explain if line.trim().is_empty() => Heard::Ask("What should be better? "),
-            Step::Explain => Heard::Decided(Decision::Reject { feedback: line.trim().into() }),
+            Step::Explain if line.trim().is_empty() => LineOutcome::Ask("What should be better? "),
+            Step::Explain => LineOutcome::Decided(Decision::Reject { feedback: line.trim().into() }),
             Step::Type(lines) if line == END => {
-                Heard::Decided(Decision::Edit { output: lines.join("\n").as_str().into() })
+                LineOutcome::Decided(Decision::Edit { output: lines.join("\n").as_str().into() })
             }
             Step::Type(lines) => {
                 lines.push(line.to_owned());
-                Heard::Ask("")
+                LineOutcome::Ask("")
             }
         }
     }
 
-    fn choose(&mut self, word: &str) -> Heard {
+    fn choose(&mut self, word: &str) -> LineOutcome {
         if let About::Question { options, .. } = &self.about {
-            return answer(word, options).map_or_else(|| Heard::Ask(self.choices()), Heard::Decided);
+            return answer(word, options).map_or_else(|| LineOutcome::Ask(self.choices()), LineOutcome::Decided);
         }
         match (word.to_lowercase().as_str(), &self.about) {
-            ("a" | "approve", _) => Heard::Decided(Decision::Continue),
+            ("a" | "approve", _) => LineOutcome::Decided(Decision::Continue),
             ("x" | "exit", _) => {
                 self.step = Step::End;
-                Heard::Ask(Question::SURE)
+                LineOutcome::Ask(Question::SURE)
             }
-            ("e" | "edit", About::Output(output)) => Heard::Edit(output.clone()),
+            ("e" | "edit", About::Output(output)) => LineOutcome::Edit(output.clone()),
             ("r" | "reject", _) => {
                 self.step = Step::Explain;
-                Heard::Ask("What should be better? ")
+                LineOutcome::Ask("What should be better? ")
             }
-            _ => Heard::Ask(self.choices()),
+            _ => LineOutcome::Ask(self.choices()),
         }
     }
 }
@@ -264,10 +264,10 @@ mod tests {
         question.opening(review, now, |output| Drawing::of(format!("{output}\n"))).for_program()
     }
 
-    fn heard(question: &mut Question, lines: &[&str]) -> Heard {
-        let mut heard = Heard::Ask("");
+    fn heard(question: &mut Question, lines: &[&str]) -> LineOutcome {
+        let mut heard = LineOutcome::Ask("");
         for line in lines {
-            heard = question.hear(line);
+            heard = question.handle_line(line);
         }
         heard
     }
@@ -291,24 +291,28 @@ Roses\u{1b}[2J
         let mut question = Question::new(&review);
         let choices = "[a]pprove  [r]eject  [x] exit early: ";
         assert_eq!(opening(&question, &review, Duration::ZERO), format!("\nReview before `poem` starts.\n{choices}"));
-        assert_eq!(question.hear("e\n"), Heard::Ask(choices));
+        assert_eq!(question.handle_line("e\n"), LineOutcome::Ask(choices));
     }
 
     #[test]
     fn every_line_means_one_thing() {
-        let reject = |feedback: &str| Heard::Decided(Decision::Reject { feedback: feedback.into() });
-        let edit = |output: &str| Heard::Decided(Decision::Edit { output: output.into() });
+        let reject = |feedback: &str| LineOutcome::Decided(Decision::Reject { feedback: feedback.into() });
+        let edit = |output: &str| LineOutcome::Decided(Decision::Edit { output: output.into() });
         let question = Question::new(&review("AFTER_EXECUTION", 0));
-        let hear = |lines: &[&str]| heard(&mut question.clone(), lines);
-        assert_eq!(hear(&["a\n"]), Heard::Decided(Decision::Continue));
-        assert_eq!(hear(&[" APPROVE \r\n"]), Heard::Decided(Decision::Continue));
-        assert_eq!(hear(&["x\n"]), Heard::Ask(Question::SURE), "ending the run is asked twice");
-        assert_eq!(hear(&["x\n", "X\n"]), Heard::Decided(Decision::ExitEarly));
-        assert_eq!(hear(&["x\n", "\n"]), Heard::Ask(question.choices()));
-        assert_eq!(hear(&["x\n", "a\n"]), Heard::Ask(question.choices()), "what else is typed then is no decision");
-        assert_eq!(hear(&["yes\n", "\n"]), Heard::Ask(question.choices()));
-        assert_eq!(hear(&["r\n", "\n", "shorter \n"]), reject("shorter"));
-        assert_eq!(hear(&["e\n"]), Heard::Edit("Roses\u{1b}[2J\n".to_owned()));
+        let handle_line = |lines: &[&str]| heard(&mut question.clone(), lines);
+        assert_eq!(handle_line(&["a\n"]), LineOutcome::Decided(Decision::Continue));
+        assert_eq!(handle_line(&[" APPROVE \r\n"]), LineOutcome::Decided(Decision::Continue));
+        assert_eq!(handle_line(&["x\n"]), LineOutcome::Ask(Question::SURE), "ending the run is asked twice");
+        assert_eq!(handle_line(&["x\n", "X\n"]), LineOutcome::Decided(Decision::ExitEarly));
+        assert_eq!(handle_line(&["x\n", "\n"]), LineOutcome::Ask(question.choices()));
+        assert_eq!(
+            handle_line(&["x\n", "a\n"]),
+            LineOutcome::Ask(question.choices()),
+            "what else is typed then is no decision"
+        );
+        assert_eq!(handle_line(&["yes\n", "\n"]), LineOutcome::Ask(question.choices()));
+        assert_eq!(handle_line(&["r\n", "\n", "shorter \n"]), reject("shorter"));
+        assert_eq!(handle_line(&["e\n"]), LineOutcome::Edit("Roses\u{1b}[2J\n".to_owned()));
         let mut typed = question.clone();
         typed.type_text();
         assert_eq!(heard(&mut typed, &["a\n", " .\n", ".\n"]), edit("a\n ."));
@@ -321,10 +325,10 @@ Roses\u{1b}[2J
         let question = Question::new(&review);
         let expected = "\n`poem` asks.\nTea?\n  1. Green\n  2. 2\nYour answer, or its number: ";
         assert_eq!(opening(&question, &review, Duration::ZERO), expected);
-        let said = |line: &str| question.clone().hear(line);
-        let answer = |text: &str| Heard::Decided(Decision::Edit { output: text.into() });
+        let said = |line: &str| question.clone().handle_line(line);
+        let answer = |text: &str| LineOutcome::Decided(Decision::Edit { output: text.into() });
         assert_eq!((said("1\n"), said("a\n"), said("7\n")), (answer("Green"), answer("a"), answer("7")));
-        assert_eq!(said(" \n"), Heard::Ask(question.choices()));
+        assert_eq!(said(" \n"), LineOutcome::Ask(question.choices()));
     }
 
     #[test]

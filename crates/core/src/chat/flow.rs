@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Order, Rules};
 use crate::decisions::own_tool::OwnTool;
-use crate::shown::frame::chat::{ChatFrame, Level, TaskEvent};
-use crate::shown::frame::merge;
-use crate::state::run::{Ended, How, Run};
+use crate::projections::frame::chat::{ChatFrame, Level, TaskEvent};
+use crate::projections::frame::merge;
+use crate::state::run::{Ended, Run, TaskOutcome};
 use consort_spec::catalog::Permission;
 use consort_spec::compile::{Catalog, Compiled};
 use consort_spec::draft::Ensemble;
@@ -26,12 +26,11 @@ const HISTORY: &str = "history";
 
 /// Compiles a turn whose tasks are those of a workflow.
 pub fn compile_workflow(
-    order: Order,
+    mut order: Order,
     document: &Document,
     rules: &Rules,
     catalog: &Catalog,
 ) -> Result<Compiled, Vec<Mistake>> {
-    let mut order = order;
     order.turn.allowed_hosts = super::allowed_hosts(rules, catalog);
     order.turn.executes = rules.classes.contains(&Permission::Execute);
     let model = order.model.or_else(|| rules.model.clone());
@@ -116,17 +115,17 @@ impl Run {
 
     /// Returns the output that came last.
     pub(crate) fn last_output(&self) -> Option<&Text> {
-        match &self.last_ended()?.how {
-            How::Completed { output, .. } => Some(output),
-            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
+        match &self.last_ended()?.outcome {
+            TaskOutcome::Completed { output, .. } => Some(output),
+            TaskOutcome::Failed { .. } | TaskOutcome::Cancelled | TaskOutcome::Skipped { .. } => None,
         }
     }
 
     /// Returns the output of a task, or of its instance.
     pub(crate) fn output_at(&self, conversation: &Id) -> Option<&Text> {
-        match &self.ended_at(conversation.site())?.how {
-            How::Completed { output, .. } => Some(output),
-            How::Failed { .. } | How::Cancelled | How::Skipped { .. } => None,
+        match &self.ended_at(conversation.site())?.outcome {
+            TaskOutcome::Completed { output, .. } => Some(output),
+            TaskOutcome::Failed { .. } | TaskOutcome::Cancelled | TaskOutcome::Skipped { .. } => None,
         }
     }
 

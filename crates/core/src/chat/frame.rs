@@ -8,14 +8,14 @@ use super::{ChatEventKind, PendingApproval, Reason, Turn};
 use crate::decisions::answer::FollowUp;
 use crate::decisions::output;
 use crate::decisions::own_tool::OwnTool;
-use crate::shown::frame::chat::{
+use crate::projections::frame::chat::{
     Approval, CallStatus, ChatFrame, CostSummary, Level, MessageRow, ModelCost, PlanningPhase, PlanningStatus,
     TaskEvent, ToolCallUpdate,
 };
-use crate::shown::frame::field::{Iso, Nullable};
-use crate::shown::frame::run;
-use crate::shown::view::usd;
-use crate::shown::voice::ChatVoice;
+use crate::projections::frame::field::{Iso, Nullable};
+use crate::projections::frame::run;
+use crate::projections::live_source::ChatLiveSource;
+use crate::projections::view::usd;
 use crate::state::run::Run;
 use consort_spec::cause::Cause;
 use consort_spec::event::{AdoptReason, Event, EventKind};
@@ -27,8 +27,8 @@ const INSTRUCTS: &str = "this file becomes part of what agents are told, in late
 
 impl Run {
     /// Returns the constant part of the live frames of a model that is being asked.
-    pub(crate) fn chat_voice(&self, chat: &Turn, run: &str, conversation: &Id) -> ChatVoice {
-        ChatVoice {
+    pub(crate) fn chat_live_source(&self, chat: &Turn, run: &str, conversation: &Id) -> ChatLiveSource {
+        ChatLiveSource {
             base: chat.base,
             thread_id: chat.thread.as_str().into(),
             turn_id: run.into(),
@@ -222,7 +222,7 @@ impl Run {
         let (result, is_error) = match outcome {
             Outcome::Subtask => (self.result_of(call), false),
             Outcome::Answer { .. } | Outcome::Failed { .. } | Outcome::Unknown { .. } => {
-                let (text, is_error) = output::shown(outcome, self.spec(), self.chat().name(call));
+                let (text, is_error) = output::text_for_model(outcome, self.spec(), self.chat().name(call));
                 (text.to_string(), is_error)
             }
         };

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub use consort_spec::chat::{
     Answer, CLIENT_PREFIX, CONTENT_MAX, Carried, ChatEventKind, Earlier, Editor, Entry, Flow, Grant, GrantView, IfBusy,
-    Mode, Presence, Reason, Role, Say, Taint, Turn, brought_source, manifest, mode,
+    Mode, Presence, Reason, Role, Taint, Turn, UserMessage, brought_source, manifest, mode,
 };
 pub(crate) use consort_spec::chat::{GRANTS_MAX, is_said, spoken};
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub use mining::{FACTS_MAX, MINING, MiningCost, Unmined, facts};
 pub use prompt::REMEMBERED;
 pub(crate) use prompt::system;
 pub use record::{Listed, Row, Stored, history, sources};
-pub use shape::{MessageView, PendingApproval, SayRequest};
+pub use shape::{MessageRequest, MessageView, PendingApproval};
 
 use crate::decisions::build::Registry;
 use crate::decisions::own_tool::{Audience, OwnTool, Performer};
@@ -128,21 +128,11 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
     let alias = models.first().map(|model| model.alias.clone()).unwrap_or_default();
     let can_call = !order.without_tools && models.first().is_some_and(|model| model.tools);
     let offered = if can_call { belt(rules, &order.turn, &catalog.tools, order.client_tools) } else { Vec::new() };
-    let iterations = Some(rules.limits.iterations_per_level).filter(|limit| *limit > 0).unwrap_or(u32::MAX);
-    let agent = Agent { role: "an assistant".to_owned(), ..Agent::default() };
-    let task = Task {
-        name: "chat".to_owned(),
-        description: order.turn.content.to_string(),
-        agent,
-        tools: offered.iter().map(|tool| tool.name.clone()).collect(),
-        max_iterations: iterations,
-        ..Task::default()
-    };
     let spec = Spec {
         kind: Kind::Turn,
         name: "chat".to_owned(),
         model: alias,
-        tasks: vec![task],
+        tasks: vec![task(&order.turn, &offered, rules)],
         limits: rules.limits,
         model_options: order.model_options,
         tags: BTreeMap::from([("thread".to_owned(), order.turn.thread.clone())]),
@@ -153,6 +143,18 @@ pub fn compile(mut order: Order, rules: &Rules, catalog: &Catalog) -> Result<Com
     let models = models.into_iter().map(|model| (model.alias.clone(), model)).collect();
     let warnings = (in_editor && !rules.workflow_registry).then(|| NO_REGISTRY.to_owned()).into_iter().collect();
     Ok(Compiled { spec, models, belt, warnings })
+}
+
+/// Returns the one task of a turn: to answer its message.
+fn task(turn: &Turn, offered: &[Arc<ToolInfo>], rules: &Rules) -> Task {
+    Task {
+        name: "chat".to_owned(),
+        description: turn.content.to_string(),
+        agent: Agent { role: "an assistant".to_owned(), ..Agent::default() },
+        tools: offered.iter().map(|tool| tool.name.clone()).collect(),
+        max_iterations: Some(rules.limits.iterations_per_level).filter(|limit| *limit > 0).unwrap_or(u32::MAX),
+        ..Task::default()
+    }
 }
 
 /// Returns the model that answers and the fallbacks that follow it; a mistake when it cannot answer this turn.

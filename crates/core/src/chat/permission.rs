@@ -11,7 +11,7 @@ use crate::state::calls::CallState;
 use crate::state::run::Run;
 use consort_spec::catalog::{EffectClass, Permission, ToolInfo};
 use consort_spec::event::EventKind;
-use consort_spec::id::Id;
+use consort_spec::id::{Id, Millis};
 use consort_spec::reach::{EffectClassSource, Target};
 
 /// The answer to a run's call that would write a file that prompts are built from.
@@ -57,14 +57,7 @@ pub(crate) fn verdict(asked: &Asked<'_>) -> Verdict {
         Permission::Knowledge | Permission::Subagent => return Verdict::Go,
         Permission::WorkspaceWrite | Permission::EditorMutate => true,
         Permission::Safe | Permission::Network | Permission::Secrets => false,
-        // No mode covers a program: the file does, or a person.
-        Permission::Execute => {
-            return match mode {
-                Mode::Plan => Verdict::Blocked(Reason::Effect),
-                Mode::Default | Mode::Auto if executes || granted => Verdict::Go,
-                Mode::Default | Mode::Auto => Verdict::Ask(Reason::Effect),
-            };
-        }
+        Permission::Execute => return program_verdict(mode, executes || granted),
     };
     match (mode, believed(mode, tool)) {
         (_, EffectClass::Read) | (Mode::Auto, _) => Verdict::Go,
@@ -76,6 +69,15 @@ pub(crate) fn verdict(asked: &Asked<'_>) -> Verdict {
                 Verdict::Ask(Reason::Effect)
             }
         }
+    }
+}
+
+/// Decides about a call that runs a program. No mode covers it: the configuration does, or a person.
+fn program_verdict(mode: Mode, is_allowed: bool) -> Verdict {
+    match mode {
+        Mode::Plan => Verdict::Blocked(Reason::Effect),
+        Mode::Default | Mode::Auto if is_allowed => Verdict::Go,
+        Mode::Default | Mode::Auto => Verdict::Ask(Reason::Effect),
     }
 }
 
@@ -129,15 +131,25 @@ impl Run {
             Verdict::Blocked(reason) => plan.record(not_made(id, blocked(reason, carried.as_ref()))),
             Verdict::Ask(reason) => {
                 let carried = carried.filter(|_| reason == Reason::Taint);
-                let is_asked = |kind: &EventKind| matches!(kind, EventKind::Chat(ChatEventKind::ApprovalAsked { .. }));
-                let number = self.chat().approvals.len() + plan.recorded(is_asked);
-                let approval = u32::try_from(number).unwrap_or(u32::MAX);
-                let due = (chat.approval_timeout_ms > 0).then(|| plan.at.saturating_add(chat.approval_timeout_ms));
-                let call = id.clone();
-                plan.record(EventKind::Chat(ChatEventKind::ApprovalAsked { approval, call, due, reason, carried }));
+                self.ask_for_approval(id, chat.approval_timeout_ms, (reason, carried), plan);
             }
         }
         true
+    }
+
+    fn ask_for_approval(
+        &self,
+        id: &Id,
+        timeout_ms: Millis,
+        (reason, carried): (Reason, Option<Carried>),
+        plan: &mut Plan,
+    ) {
+        let is_asked = |kind: &EventKind| matches!(kind, EventKind::Chat(ChatEventKind::ApprovalAsked { .. }));
+        let number = self.chat().approvals.len() + plan.recorded(is_asked);
+        let approval = u32::try_from(number).unwrap_or(u32::MAX);
+        let due = (timeout_ms > 0).then(|| plan.at.saturating_add(timeout_ms));
+        let call = id.clone();
+        plan.record(EventKind::Chat(ChatEventKind::ApprovalAsked { approval, call, due, reason, carried }));
     }
 
     /// Returns whether a tainted thread would send to a host that is not allowed.

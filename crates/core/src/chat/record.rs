@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Grant, MessageView, Presence, Role, Taint, Turn, spoken};
-use crate::shown::frame::chat::{MessageRow, RowCall};
-use crate::shown::frame::field::Iso;
+use crate::projections::frame::chat::{MessageRow, RowCall};
+use crate::projections::frame::field::Iso;
 use crate::state::run::Run;
 use consort_spec::id::{Id, Millis};
 use consort_spec::message::{Attached, Call, Message, Reply};
@@ -67,7 +67,7 @@ pub struct Answered {
 
 impl Row {
     /// Creates a row with only a text.
-    pub(crate) fn said(role: Role, content: Text, at: Millis) -> Row {
+    pub(crate) fn of_text(role: Role, content: Text, at: Millis) -> Row {
         Row {
             role,
             content,
@@ -85,7 +85,7 @@ impl Row {
     }
 
     /// Returns the text that readers see: for a failed turn, the partial answer and the reason of the failure.
-    pub fn shown(&self) -> Text {
+    pub fn visible_text(&self) -> Text {
         if self.partial.is_empty() {
             return self.content.clone();
         }
@@ -102,7 +102,7 @@ impl Row {
         MessageView {
             id: Row::id(turn, index),
             role: self.role,
-            content: self.shown(),
+            content: self.visible_text(),
             tool_calls: self.asked_calls(),
             tool_call_id: self.answers.as_ref().map(|call| call.name.clone()),
             is_error: self.is_error,
@@ -315,7 +315,7 @@ pub(crate) struct Node {
 
 impl Node {
     /// Creates a node without a result yet.
-    pub(crate) fn begun(id: String, name: &str, args_preview: String, place: &Id) -> Node {
+    pub(crate) fn new(id: String, name: &str, args_preview: String, place: &Id) -> Node {
         Node {
             id,
             parent_id: None,

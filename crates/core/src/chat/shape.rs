@@ -7,15 +7,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{IfBusy, Mode, Role};
-use crate::shown::frame::chat::{Approval, ExecutionTree, RowCall};
-use crate::shown::frame::field::Iso;
+use crate::projections::frame::chat::{Approval, ExecutionTree, RowCall};
+use crate::projections::frame::field::Iso;
 use consort_spec::message::Attached;
 use consort_spec::text::Text;
 
 /// A message.
 #[derive(JsonSchema)]
 #[schemars(rename = "Say")]
-pub struct SayRequest {
+pub struct MessageRequest {
     /// The text.
     #[schemars(length(min = 1))]
     pub content: String,

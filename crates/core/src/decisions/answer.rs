@@ -7,6 +7,7 @@ pub use consort_spec::answer::{Completeness, FollowUp};
 use crate::decisions::next::Plan;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
+use crate::state::unfinished::Unfinished;
 use consort_spec::cause::TaskFailure;
 use consort_spec::event::EventKind;
 use consort_spec::id::Id;
@@ -70,21 +71,7 @@ impl Run {
         completeness: Completeness,
         plan: &mut Plan,
     ) {
-        let rule = self.on_truncated(id);
-        let kept = conversation.unfinished();
-        let once_more = |is_left: bool| if is_left { FollowUp::Continue } else { FollowUp::Fail };
-        let then = match (completeness, rule) {
-            (Completeness::Blank, _) => once_more(kept.blanks() < ASKED_AGAIN_MAX),
-            (Completeness::CutInCall | Completeness::CutInJson, _) | (_, OnTruncated::Continue) if kept.withheld() => {
-                FollowUp::Fail
-            }
-            (Completeness::CutInCall | Completeness::CutInJson, OnTruncated::Continue | OnTruncated::Accept) => {
-                once_more(kept.cut_calls() < ASKED_AGAIN_MAX)
-            }
-            (_, OnTruncated::Continue) => once_more(kept.continued() < CONTINUATIONS_MAX),
-            (_, OnTruncated::Fail) => FollowUp::Fail,
-            (_, OnTruncated::Accept) => FollowUp::Accept,
-        };
+        let then = follow_up(completeness, self.on_truncated(id), conversation.unfinished());
         if then == FollowUp::Continue && self.must_stop() {
             return self.fail(id, &TaskFailure::cancelled(), plan);
         }
@@ -98,5 +85,22 @@ impl Run {
                 EventKind::AnswerTruncated { conversation, then, in_call: false }
             }
         });
+    }
+}
+
+/// Returns the step that follows a reply that is no complete answer.
+fn follow_up(completeness: Completeness, rule: OnTruncated, kept: &Unfinished) -> FollowUp {
+    let once_more = |is_left: bool| if is_left { FollowUp::Continue } else { FollowUp::Fail };
+    match (completeness, rule) {
+        (Completeness::Blank, _) => once_more(kept.blanks() < ASKED_AGAIN_MAX),
+        (Completeness::CutInCall | Completeness::CutInJson, _) | (_, OnTruncated::Continue) if kept.withheld() => {
+            FollowUp::Fail
+        }
+        (Completeness::CutInCall | Completeness::CutInJson, OnTruncated::Continue | OnTruncated::Accept) => {
+            once_more(kept.cut_calls() < ASKED_AGAIN_MAX)
+        }
+        (_, OnTruncated::Continue) => once_more(kept.continued() < CONTINUATIONS_MAX),
+        (_, OnTruncated::Fail) => FollowUp::Fail,
+        (_, OnTruncated::Accept) => FollowUp::Accept,
     }
 }

@@ -75,15 +75,7 @@ impl Run {
     fn ask(&self, id: &Id, conversation: &Conversation, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
         let limit = self.iterations_max(id);
         if conversation.iterations() >= limit && conversation.reflecting().is_none() {
-            let failure = match conversation.schema() {
-                Some(_) => {
-                    TaskFailure::unfit(UnfitReason::IterationLimit, conversation.unfit(), conversation.violations())
-                }
-                None => {
-                    TaskFailure::new(Cause::IterationLimit, format!("no answer of '{alias}' after {limit} model calls"))
-                }
-            };
-            self.fail(id, &failure, plan);
+            self.fail(id, &out_of_iterations(conversation, alias, limit), plan);
             return Ok(Asked::Other);
         }
         if self.tell(id, conversation, alias, plan) {
@@ -261,6 +253,14 @@ impl Run {
         let same =
             |target: &String| target.eq_ignore_ascii_case(&task.name) || target.eq_ignore_ascii_case(&task.agent.role);
         directive.target.as_ref().is_none_or(same)
+    }
+}
+
+/// Returns the failure of a task whose model has answered as often as it may.
+fn out_of_iterations(conversation: &Conversation, alias: &str, limit: u32) -> TaskFailure {
+    match conversation.schema() {
+        Some(_) => TaskFailure::unfit(UnfitReason::IterationLimit, conversation.unfit(), conversation.violations()),
+        None => TaskFailure::new(Cause::IterationLimit, format!("no answer of '{alias}' after {limit} model calls")),
     }
 }
 

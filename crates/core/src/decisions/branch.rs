@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::decisions::next::Plan;
-use crate::state::run::{How, Run};
+use crate::state::run::{Run, TaskOutcome};
 use consort_spec::cause::{SkipCause, TaskFailure};
 use consort_spec::event::{End, Evaluated, EventKind, Key, Subject};
 use consort_spec::expression::{self, Expression, Values};
@@ -44,7 +44,7 @@ impl Run {
             } else {
                 self.read_at(place, task)
             };
-            site.map_or(Value::Null, |ended| ended.how.value())
+            site.map_or(Value::Null, |ended| ended.outcome.value())
         };
         let item = self.flow().item(spec, place).zip(place.item).map(|(item, index)| (item, index as usize));
         let part = match &of {
@@ -81,27 +81,27 @@ impl Run {
     /// Records the end of work whose instances are all over.
     pub(crate) fn gather(&self, place: Place, plan: &mut Plan) {
         let parts = self.parts_of(place);
-        let ends = || parts.iter().filter_map(|part| self.ended_at(*part)).map(|ended| &ended.how);
+        let ends = || parts.iter().filter_map(|part| self.ended_at(*part)).map(|ended| &ended.outcome);
         // In a list, a failed item is null where others go on, and the last round of a group is all that counts.
         let forgives = self.is_list(place) && self.spec().on_error == OnError::ContinueOnError;
-        let bad = ends().find(|how| match how {
-            How::Failed { .. } => !forgives,
-            How::Cancelled => true,
-            How::Skipped { cause: SkipCause::Condition, .. } => !self.is_list(place),
-            How::Skipped { cause: SkipCause::Upstream, .. } => !forgives,
-            How::Skipped { cause: SkipCause::Ended, .. } => true,
-            How::Completed { .. } => false,
+        let bad = ends().find(|outcome| match outcome {
+            TaskOutcome::Failed { .. } => !forgives,
+            TaskOutcome::Cancelled => true,
+            TaskOutcome::Skipped { cause: SkipCause::Condition, .. } => !self.is_list(place),
+            TaskOutcome::Skipped { cause: SkipCause::Upstream, .. } => !forgives,
+            TaskOutcome::Skipped { cause: SkipCause::Ended, .. } => true,
+            TaskOutcome::Completed { .. } => false,
         });
         match bad {
             None => plan.record(EventKind::TaskCompleted { conversation: place.id() }),
-            Some(How::Cancelled) => self.fail(&place.id(), &TaskFailure::cancelled(), plan),
-            Some(How::Skipped { cause, .. }) => plan.record(self.skips(place, *cause)),
-            Some(How::Failed { reason }) => {
+            Some(TaskOutcome::Cancelled) => self.fail(&place.id(), &TaskFailure::cancelled(), plan),
+            Some(TaskOutcome::Skipped { cause, .. }) => plan.record(self.skips(place, *cause)),
+            Some(TaskOutcome::Failed { reason }) => {
                 let conversation = place.id();
                 let reason = reason.clone();
                 plan.record(EventKind::TaskFailed { conversation, reason, cancelled: false, cause: None });
             }
-            Some(How::Completed { .. }) => {}
+            Some(TaskOutcome::Completed { .. }) => {}
         }
     }
 }

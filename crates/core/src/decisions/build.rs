@@ -85,10 +85,10 @@ impl Run {
             plan.record(EventKind::Chat(chat::ChatEventKind::TaskPlanned { call: id.clone(), task }));
         }
         let summary = document.description.as_ref().unwrap_or(&document.name);
-        let told = json!({ "graph_ref": reference(id), "nodes": document.tasks.len(), "edges": document.edges(),
+        let answer = json!({ "graph_ref": reference(id), "nodes": document.tasks.len(), "edges": document.edges(),
             "summary": summary, "warnings": warnings });
         let outcome = Outcome::Answer {
-            text: told.to_string().into(),
+            text: answer.to_string().into(),
             data: serde_json::to_value(&document).ok(),
             files: Vec::new(),
         };

@@ -24,7 +24,7 @@ use consort_spec::schema::Schema;
 const NOT_OFFERED: &str = "no tools can be called in this turn";
 
 /// The outcome of a call that was asked to stop and did not confirm it in time.
-const UNHEARD: &str = "it was told to stop and did not say in time that it has: it may still be at work";
+const NOT_ACKNOWLEDGED: &str = "it was told to stop and did not say in time that it has: it may still be at work";
 
 /// A call `next` must do something about.
 #[derive(Clone, Copy)]
@@ -114,9 +114,9 @@ impl Run {
                 Some(schema) => return self.finish_subtask(pending, schema, plan),
                 None => None,
             },
-            OwnTool::MemoryList => given(pending, |args| conversation.memory().list(args)),
-            OwnTool::MemoryRead => given(pending, |args| conversation.memory().read(args)),
-            OwnTool::MemoryWrite => given(pending, memory::written),
+            OwnTool::MemoryList => answered_with(pending, |args| conversation.memory().list(args)),
+            OwnTool::MemoryRead => answered_with(pending, |args| conversation.memory().read(args)),
+            OwnTool::MemoryWrite => answered_with(pending, memory::write_answer),
             OwnTool::ReadResult => check(conversation, call).ok().and_then(|(_, args)| self.read_here(&args)),
             OwnTool::RunSubtask
             | OwnTool::BuildWorkflow
@@ -273,11 +273,13 @@ impl Run {
     /// not have happened.
     pub(crate) fn given_up(&self, call: &Id) -> EventKind {
         let tool = self.slot(call).and_then(|(call, _)| self.belt().get(&call.tool));
-        let told = self.stopping() && tool.is_some_and(|tool| tool.cancel == CancelClass::Finish);
+        let was_asked_to_stop = self.stopping() && tool.is_some_and(|tool| tool.cancel == CancelClass::Finish);
         let outcome = match self.class(call) {
-            Some(EffectClass::Read) if told => Outcome::failed(UNHEARD),
+            Some(EffectClass::Read) if was_asked_to_stop => Outcome::failed(NOT_ACKNOWLEDGED),
             Some(EffectClass::Read) => Outcome::failed("stopped before it answered"),
-            Some(EffectClass::Idempotent | EffectClass::Once) | None if told => Outcome::unknown(UNHEARD),
+            Some(EffectClass::Idempotent | EffectClass::Once) | None if was_asked_to_stop => {
+                Outcome::unknown(NOT_ACKNOWLEDGED)
+            }
             Some(EffectClass::Idempotent | EffectClass::Once) | None => Outcome::unknown("the call was interrupted"),
         };
         EventKind::returned(call, outcome)
@@ -293,7 +295,7 @@ fn pay(calls: &Calls, plan: &mut Plan) -> Result<(), Breach> {
 }
 
 /// Returns the answer to a call whose arguments fit; none when they do not.
-fn given(pending: &Pending<'_>, answer: impl FnOnce(&Value) -> Outcome) -> Option<Outcome> {
+fn answered_with(pending: &Pending<'_>, answer: impl FnOnce(&Value) -> Outcome) -> Option<Outcome> {
     check(pending.conversation, pending.call).ok().map(|(_, args)| answer(&args))
 }
 

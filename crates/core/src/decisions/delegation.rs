@@ -17,9 +17,17 @@ use consort_spec::message::{Call, Outcome};
 /// The work to delegate, and the role of its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Errand {
+struct Assignment {
     agent_role: String,
     task_description: String,
+}
+
+impl Assignment {
+    /// Reads the arguments of a call; the error tells the model what is wrong.
+    fn parse(call: &Call) -> Result<Assignment, String> {
+        let read = serde_json::from_str(call.args.as_str()).and_then(|args: Value| serde_json::from_value(args));
+        read.map_err(|error| format!("invalid_tool_arguments: {error}; needed are `agentRole` and `taskDescription`"))
+    }
 }
 
 impl Run {
@@ -34,22 +42,15 @@ impl Run {
         let refuse = |role: String, reason: String, plan: &mut Plan| {
             plan.record(EventKind::DelegationRefused { call: id.clone(), role, reason: reason.clone() });
             plan.record(EventKind::returned(id, Outcome::failed(reason)));
+            Ok(())
         };
-        let errand = serde_json::from_str(call.args.as_str()).and_then(|args: Value| serde_json::from_value(args));
-        let Errand { agent_role, task_description } = match errand {
-            Ok(errand) => errand,
-            Err(error) => {
-                let reason = format!("invalid_tool_arguments: {error}; needed are `agentRole` and `taskDescription`");
-                refuse(String::new(), reason, plan);
-                return Ok(());
-            }
+        let Assignment { agent_role, task_description } = match Assignment::parse(call) {
+            Ok(assignment) => assignment,
+            Err(reason) => return refuse(String::new(), reason, plan),
         };
         let worker = match self.colleague(conversation, &agent_role).and_then(|worker| self.spare(worker, plan)) {
             Ok(worker) => worker,
-            Err(reason) => {
-                refuse(agent_role, reason, plan);
-                return Ok(());
-            }
+            Err(reason) => return refuse(agent_role, reason, plan),
         };
         if !self.compose(worker, grants, plan) {
             return Ok(());
@@ -57,14 +58,14 @@ impl Run {
         plan.budget.claim_subtask()?;
         let Some(task) = self.spec().tasks.get(worker) else { return Ok(()) };
         let system = prompt::system(task).into();
-        let user = prompt::errand(task, &task_description).into();
+        let user = prompt::assignment(task, &task_description).into();
         plan.record(EventKind::DelegationStarted { call: id.clone(), worker, task: task_description, system, user });
         Ok(())
     }
 
     /// Returns the same agent, unless its limit or the run's is reached; delegations of this pass count.
     fn spare(&self, worker: usize, plan: &Plan) -> Result<usize, String> {
-        let handed = || self.errands().iter().copied().chain(plan.errands());
+        let handed = || self.delegated_to().iter().copied().chain(plan.delegated_to());
         let all = handed().count();
         let own = handed().filter(|other| *other == worker).count();
         let reached = |count: usize, max: u32| u32::try_from(count).map_or(true, |count| count >= max);

@@ -1,7 +1,7 @@
 //! Changes for a run that continues another one's record. The recorded spec is turned back into the draft
 //! it came from, and that is compiled again with the changes: tasks that have begun stay as they were.
 
-pub use consort_spec::again::Edits;
+pub use consort_spec::continuation::Edits;
 
 use crate::decisions::own_tool::OwnTool;
 use crate::state::run::Run;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::decisions::fork::task_of;
 use crate::decisions::output;
-use crate::state::run::{How, Run};
+use crate::state::run::{Run, TaskOutcome};
 use consort_spec::event::{EditedOutput, Event, EventKind, Subject, Timing};
 use consort_spec::id::Place;
 use consort_spec::mistake::{Code, Mistake, listed};
@@ -56,7 +56,7 @@ pub(crate) fn check(
 
 impl Run {
     /// Returns the end of a task with another output, if the task has one.
-    pub(crate) fn with_output(&self, task: usize, output: &Text) -> Option<How> {
+    pub(crate) fn with_output(&self, task: usize, output: &Text) -> Option<TaskOutcome> {
         completed(self, task).ok()?;
         let text = output.as_str();
         let schema = self.spec().tasks.get(task).and_then(|task| task.output_schema.as_ref());
@@ -64,7 +64,7 @@ impl Run {
             true => serde_json::from_str::<Vec<Value>>(text).ok().map(Value::from),
             false => schema.and_then(|schema| output::stored(text, schema)),
         };
-        Some(How::Completed { output: output.clone(), parsed })
+        Some(TaskOutcome::Completed { output: output.clone(), parsed })
     }
 }
 
@@ -82,7 +82,7 @@ fn known(spec: &Spec, name: &str) -> Result<usize, String> {
 
 fn completed(run: &Run, task: usize) -> Result<(), String> {
     let has_output =
-        |task: &usize| matches!(run.tasks().get(task).map(|ended| &ended.how), Some(How::Completed { .. }));
+        |task: &usize| matches!(run.tasks().get(task).map(|ended| &ended.outcome), Some(TaskOutcome::Completed { .. }));
     if has_output(&task) {
         return Ok(());
     }
@@ -145,7 +145,7 @@ fn fits(run: &Run, task: usize, text: &str) -> Result<(), String> {
 
 /// Returns the number of items that a task was done for.
 fn items(run: &Run, task: usize) -> Option<usize> {
-    let How::Completed { parsed, .. } = &run.tasks().get(&task)?.how else { return None };
+    let TaskOutcome::Completed { parsed, .. } = &run.tasks().get(&task)?.outcome else { return None };
     Some(parsed.as_ref()?.as_array()?.len())
 }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use consort_spec::again::{Again, Keep};
+pub use consort_spec::continuation::{Again, Keep};
 
 use crate::decisions::decide::{self, Command};
 use crate::decisions::edit::{self, Edits};

@@ -35,7 +35,7 @@ pub(crate) fn stored(output: &str, schema: &Schema) -> Option<Value> {
 
 /// Returns the text of a call's outcome for the model, and whether it is an error. Long output is cut with
 /// a notice; the event keeps it whole.
-pub(crate) fn shown(outcome: &Outcome, spec: &Spec, handle: &str) -> (Text, bool) {
+pub(crate) fn text_for_model(outcome: &Outcome, spec: &Spec, handle: &str) -> (Text, bool) {
     match outcome {
         Outcome::Answer { text, .. } => (cut(text, spec, handle), false),
         Outcome::Failed { text } => (cut(text, spec, handle), true),
@@ -201,13 +201,13 @@ mod tests {
     fn long_output_is_cut_on_a_character_with_a_notice() {
         let mut spec = Spec::default();
         spec.limits.tool_result_bytes = 4;
-        let (text, is_error) = shown(&Outcome::answer("aéééé"), &spec, "1.0.0");
+        let (text, is_error) = text_for_model(&Outcome::answer("aéééé"), &spec, "1.0.0");
         assert!(text.as_str().starts_with("aé\n[cut: 3 of 9 bytes shown, 6 left out;"), "{text}");
         assert!(text.as_str().ends_with("handle 1.0.0]"), "{text}");
         assert!(!is_error);
         spec.options.max_tool_output = Some(1);
-        assert!(shown(&Outcome::failed("aéééé"), &spec, "h").0.as_str().starts_with("a\n[cut: 1 of 9"));
-        assert_eq!(shown(&Outcome::answer("a"), &spec, "h").0.as_str(), "a");
+        assert!(text_for_model(&Outcome::failed("aéééé"), &spec, "h").0.as_str().starts_with("a\n[cut: 1 of 9"));
+        assert_eq!(text_for_model(&Outcome::answer("a"), &spec, "h").0.as_str(), "a");
     }
 
     #[test]

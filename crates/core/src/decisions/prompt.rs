@@ -124,7 +124,7 @@ pub(crate) fn subtask_system(task: &Task, title: &str, means: &Means<'_>) -> Str
 }
 
 /// Returns the user message of an agent that work is delegated to.
-pub(crate) fn errand(task: &Task, description: &str) -> String {
+pub(crate) fn assignment(task: &Task, description: &str) -> String {
     format!("## Task\n{description}\n\n## Expected Output\n{}", task.expected_output)
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::state::run::{How, Run};
+use crate::state::run::{Run, TaskOutcome};
 use consort_spec::branch::{Group, Needs};
 use consort_spec::cause::SkipCause;
 use consort_spec::event::{Evaluated, EventKind, Subject};
@@ -22,7 +22,7 @@ pub(crate) struct Record<'a> {
 impl Record<'_> {
     pub(crate) fn of(run: &Run) -> Record<'_> {
         let spec = run.spec();
-        let is_done = |task: &usize| run.tasks().get(task).is_some_and(|ended| !ended.how.is_lost());
+        let is_done = |task: &usize| run.tasks().get(task).is_some_and(|ended| !ended.outcome.is_lost());
         let done = (0..spec.tasks.len()).filter(|task| spec.is_begun_by_run(*task)).filter(is_done).collect();
         let mut record = Record { run, done, partial: BTreeSet::new() };
         // What begins anew may be named by the next group or condition, so they are looked at until nothing changes.
@@ -52,7 +52,7 @@ impl Record<'_> {
     fn doubtful(&self) -> Option<usize> {
         let is_skipped = |task: &usize| {
             let ended = self.run.tasks().get(task);
-            ended.is_some_and(|ended| matches!(ended.how, How::Skipped { cause: SkipCause::Condition, .. }))
+            ended.is_some_and(|ended| matches!(ended.outcome, TaskOutcome::Skipped { cause: SkipCause::Condition, .. }))
         };
         let is_decided = |task: usize| {
             let mut named = self.run.spec().waits(task).into_iter().filter(|(_, needs)| *needs == Needs::End);
@@ -85,7 +85,7 @@ impl Record<'_> {
         if group.tasks.iter().all(|task| self.done.contains(task)) {
             return false;
         }
-        let is_lost = |place: &Place| self.run.ended_at(*place).is_some_and(|ended| ended.how.is_lost());
+        let is_lost = |place: &Place| self.run.ended_at(*place).is_some_and(|ended| ended.outcome.is_lost());
         let parts = group.tasks.iter().flat_map(|task| match group.has_instances() {
             true => self.run.parts_of(Place::task(*task)),
             false => vec![Place::task(*task)],
@@ -131,7 +131,7 @@ impl Record<'_> {
         }
         let is_value = matches!(kind, EventKind::ExpressionEvaluated { result: Evaluated::Value(_), .. });
         let is_kept =
-            |place: Place| !place.is_whole() && self.run.ended_at(place).is_some_and(|ended| !ended.how.is_lost());
+            |place: Place| !place.is_whole() && self.run.ended_at(place).is_some_and(|ended| !ended.outcome.is_lost());
         // A list that is done stays as it is, with the items of it that failed.
         let list = Place { item: None, ..place };
         self.partial.contains(&place.task) && (is_value || is_kept(place) || is_kept(list))

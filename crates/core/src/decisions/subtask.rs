@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::decisions::next::Plan;
 use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
-use crate::shown::frame::merge;
+use crate::projections::frame::merge;
 use crate::state::budget::Breach;
 use crate::state::conversation::Conversation;
 use crate::state::run::Run;
@@ -104,7 +104,22 @@ impl Run {
         plan: &mut Plan,
     ) {
         let Some(task) = self.spec().tasks.get(conversation.worker()) else { return };
-        let wanted = order.tools.filter(|tools| !tools.is_empty());
+        let tools = self.subtask_tools(id, conversation, order.tools);
+        let means = prompt::Means { tools: &tools, owes: schema.is_some() };
+        let system = prompt::subtask_system(task, &order.title, &means);
+        plan.record(EventKind::SubtaskStarted {
+            call: id.clone(),
+            title: order.title,
+            system: system.into(),
+            user: order.instructions.into(),
+            tools,
+            schema,
+        });
+    }
+
+    /// Returns the names of the tools of a subtask: those of its caller that were asked for, or all.
+    fn subtask_tools(&self, id: &Id, conversation: &Conversation, wanted: Option<Vec<String>>) -> Vec<String> {
+        let wanted = wanted.filter(|tools| !tools.is_empty());
         let deeper = id.depth() < self.spec().limits.depth;
         let is_wanted = |name: &String| wanted.as_ref().is_none_or(|wanted| wanted.contains(name));
         let inherited = |name: &String| match OwnTool::parse(name) {
@@ -122,17 +137,7 @@ impl Run {
             )
             | None => is_wanted(name),
         };
-        let tools: Vec<String> = conversation.tools().iter().map(|tool| tool.name.clone()).filter(inherited).collect();
-        let means = prompt::Means { tools: &tools, owes: schema.is_some() };
-        let system = prompt::subtask_system(task, &order.title, &means);
-        plan.record(EventKind::SubtaskStarted {
-            call: id.clone(),
-            title: order.title,
-            system: system.into(),
-            user: order.instructions.into(),
-            tools,
-            schema,
-        });
+        conversation.tools().iter().map(|tool| tool.name.clone()).filter(inherited).collect()
     }
 }
 
@@ -150,10 +155,10 @@ pub(crate) fn failure(conversation: &Conversation, failure: &TaskFailure) -> Str
 
 /// Returns an error as models see it.
 pub(crate) fn error(code: &str, fields: Value) -> String {
-    let mut told = Map::new();
-    told.insert("error".to_owned(), code.into());
+    let mut answer = Map::new();
+    answer.insert("error".to_owned(), code.into());
     if let Value::Object(fields) = fields {
-        told.extend(fields);
+        answer.extend(fields);
     }
-    Value::Object(told).to_string()
+    Value::Object(answer).to_string()
 }

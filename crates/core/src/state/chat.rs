@@ -16,10 +16,10 @@ use crate::state::budget::Breach;
 use crate::state::calls::CallState;
 use crate::state::conversation::{Phase, Used};
 use crate::state::gate::DecidedBy;
-use crate::state::run::{Ended, How, Run, Timer};
+use crate::state::run::{Ended, Run, TaskOutcome, Timer};
 use consort_spec::event::{self, End, Event};
 use consort_spec::id::{Id, Millis};
-use consort_spec::message::{Message, Outcome, Reply};
+use consort_spec::message::{Message, Outcome, Reply, Usage};
 use consort_spec::text::Text;
 
 /// The additional state of a run that is a turn.
@@ -149,7 +149,7 @@ impl State {
 
 impl Run {
     /// Applies an event to the turn's part of the state, after it was applied to the run.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "no other fact says anything to a chat")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other event says anything to a chat")]
     pub(crate) fn note(&mut self, event: &Event) {
         let spec = self.spec.clone();
         let Some(turn) = &spec.chat else { return };
@@ -161,18 +161,7 @@ impl Run {
             event::EventKind::RunAccepted { .. } => self.begin_chat(turn),
             event::EventKind::ModelReplied { conversation, reply, usage, .. } => {
                 self.note_reply(conversation, reply);
-                let model = self
-                    .conversations
-                    .get(conversation)
-                    .map(|conversation| conversation.asking.model.clone())
-                    .unwrap_or_default();
-                let price = self.models.get(&model).and_then(|model| model.price);
-                let used = self.chat.by_model.entry(model).or_default();
-                used.llm_calls += 1;
-                match usage {
-                    Some(usage) => used.add(usage, price.as_ref()),
-                    None => used.unknown = true,
-                }
+                self.note_usage(conversation, usage.as_ref());
             }
             event::EventKind::ModelFailed { conversation, failure, said, .. } if conversation.parent().is_none() => {
                 self.chat.partial = if self.converses(conversation) { said.clone() } else { Text::default() };
@@ -189,6 +178,19 @@ impl Run {
                 self.note_end(call, outcome, *duration_ms)
             }
             _ => {}
+        }
+    }
+
+    /// Adds the tokens and the cost of a reply to those of its model.
+    fn note_usage(&mut self, conversation: &Id, usage: Option<&Usage>) {
+        let asked = self.conversations.get(conversation);
+        let model = asked.map(|conversation| conversation.asking.model.clone()).unwrap_or_default();
+        let price = self.models.get(&model).and_then(|model| model.price);
+        let used = self.chat.by_model.entry(model).or_default();
+        used.llm_calls += 1;
+        match usage {
+            Some(usage) => used.add(usage, price.as_ref()),
+            None => used.unknown = true,
         }
     }
 
@@ -224,14 +226,14 @@ impl Run {
                 let Some(task) = self.task(conversation) else { return };
                 let id = task.name.clone();
                 let args = preview(&task.description);
-                self.chat.nodes.push(Node::begun(id, "task", args, conversation));
+                self.chat.nodes.push(Node::new(id, "task", args, conversation));
             }
             event::EventKind::TaskCompleted { conversation } | event::EventKind::TaskFailed { conversation, .. } => {
                 let Some(ended) = self.ended_at(conversation.site()) else { return };
-                let (result, is_error) = match &ended.how {
-                    How::Completed { output, .. } => (preview(output.as_str()), false),
-                    How::Failed { reason } | How::Skipped { reason, .. } => (preview(reason), true),
-                    How::Cancelled => ("interrupted".to_owned(), true),
+                let (result, is_error) = match &ended.outcome {
+                    TaskOutcome::Completed { output, .. } => (preview(output.as_str()), false),
+                    TaskOutcome::Failed { reason } | TaskOutcome::Skipped { reason, .. } => (preview(reason), true),
+                    TaskOutcome::Cancelled => ("interrupted".to_owned(), true),
                 };
                 let took = ended.at.saturating_sub(ended.used.started_at);
                 self.chat.end_node(conversation, result, is_error, took);
@@ -243,9 +245,9 @@ impl Run {
     fn begin_chat(&mut self, turn: &Turn) {
         self.chat.mode = turn.mode;
         (self.chat.grants, self.chat.taint) = (turn.grants.clone(), turn.taint.clone());
-        let earlier = turn.earlier.iter().map(|earlier| Row::said(earlier.role, earlier.content.clone(), self.at));
+        let earlier = turn.earlier.iter().map(|earlier| Row::of_text(earlier.role, earlier.content.clone(), self.at));
         self.chat.rows.extend(earlier);
-        let said = Row::said(Role::User, turn.content.clone(), self.at);
+        let said = Row::of_text(Role::User, turn.content.clone(), self.at);
         self.chat.rows.push(Row { files: turn.files.clone(), ..said });
     }
 
@@ -266,7 +268,7 @@ impl Run {
         (self.chat.reply, self.chat.partial) = (whole.then(|| reply.clone()), Text::default());
         self.chat.error = None;
         if !calls.is_empty() {
-            let said = Row::said(Role::Assistant, reply.text().into(), self.at);
+            let said = Row::of_text(Role::Assistant, reply.text().into(), self.at);
             self.chat.rows.push(Row { reply: Some(reply.clone()), calls, ..said });
         }
     }
@@ -280,7 +282,7 @@ impl Run {
         let result = match outcome {
             Outcome::Subtask => self.result_of(call),
             Outcome::Answer { text, .. } | Outcome::Failed { text } => text.to_string(),
-            Outcome::Unknown { .. } => output::shown(outcome, &self.spec, "").0.to_string(),
+            Outcome::Unknown { .. } => output::text_for_model(outcome, &self.spec, "").0.to_string(),
         };
         let is_error = matches!(outcome, Outcome::Failed { .. } | Outcome::Unknown { .. });
         self.chat.end_node(call, preview(&result), is_error, duration_ms);
@@ -292,7 +294,7 @@ impl Run {
             let Message::Tool { call, provider_id, name: tool, text, is_error } = message else { continue };
             let name = self.chat.name(call).to_owned();
             let answers = Answered { name, place: call.clone(), provider_id: provider_id.clone(), tool: tool.clone() };
-            let said = Row::said(Role::Tool, text.clone(), self.at);
+            let said = Row::of_text(Role::Tool, text.clone(), self.at);
             self.chat.rows.push(Row { answers: Some(answers), is_error: *is_error, ..said });
         }
     }
@@ -353,7 +355,7 @@ impl Run {
         let tool = asked.tool.clone();
         let args = asked.args.clone();
         let title = (OwnTool::parse(&tool) == Some(OwnTool::RunSubtask)).then(|| title(args.as_str())).flatten();
-        let begun = Node::begun(self.chat.name(call).to_owned(), &tool, preview(args.as_str()), call);
+        let begun = Node::new(self.chat.name(call).to_owned(), &tool, preview(args.as_str()), call);
         let parent_id = self.parent_name(&conversation).map(str::to_owned);
         self.chat.nodes.push(Node { parent_id, title, ..begun });
         self.change(&conversation, |conversation| conversation.announced(index));
@@ -411,7 +413,7 @@ impl Run {
         let answer = match self.failure() {
             Some(words) => {
                 let partial = self.chat.partial.clone();
-                Row { partial, is_error: true, ..Row::said(Role::Assistant, words.into(), self.at) }
+                Row { partial, is_error: true, ..Row::of_text(Role::Assistant, words.into(), self.at) }
             }
             None => self.answer_row(),
         };
@@ -431,18 +433,20 @@ impl Run {
 
     /// Returns the answer of a turn that did not fail.
     fn answer_row(&self) -> Row {
-        let said = |content: Text| Row::said(Role::Assistant, content, self.at);
+        let said = |content: Text| Row::of_text(Role::Assistant, content, self.at);
         if !self.converses(&Id::task(0)) {
             let truncated = self.last_ended().is_some_and(|ended| ended.truncated);
             return Row { truncated, ..said(self.flow_answer()) };
         }
         match self.tasks.get(&0).map(Box::as_ref) {
-            Some(Ended { how: How::Completed { output, .. }, truncated, .. }) => {
+            Some(Ended { outcome: TaskOutcome::Completed { output, .. }, truncated, .. }) => {
                 Row { reply: self.chat.reply.clone(), truncated: *truncated, ..said(output.clone()) }
             }
-            Some(Ended { how: How::Failed { .. } | How::Cancelled | How::Skipped { .. }, .. }) | None => {
-                said(self.chat.partial.clone())
-            }
+            Some(Ended {
+                outcome: TaskOutcome::Failed { .. } | TaskOutcome::Cancelled | TaskOutcome::Skipped { .. },
+                ..
+            })
+            | None => said(self.chat.partial.clone()),
         }
     }
 

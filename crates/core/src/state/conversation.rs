@@ -15,7 +15,7 @@ use crate::decisions::own_tool::OwnTool;
 use crate::decisions::prompt;
 use crate::state::budget::Claim;
 use crate::state::calls::Calls;
-use crate::state::duty::Duty;
+use crate::state::chore_under_way::ChoreUnderWay;
 use crate::state::history::Marks;
 use crate::state::memory::{Entry, Memory};
 use crate::state::unfinished::Unfinished;
@@ -27,7 +27,7 @@ use consort_spec::schema::Schema;
 use consort_spec::text::Text;
 
 pub use parts::Used;
-pub(in crate::state) use parts::{Asking, Chores, Owed, Reflection, Repetition, Rework, Size};
+pub(in crate::state) use parts::{Asking, Chores, ExpectedResult, Reflection, Repetition, Rework, Size};
 pub(crate) use parts::{Ended, Phase, Want};
 
 /// The number of identical failing calls in a row after which the model is notified.
@@ -71,7 +71,7 @@ pub struct Conversation {
     pub(super) chores: Chores,
     pub(super) reflection: Reflection,
     pub(super) review: Rework,
-    pub(super) owed: Owed,
+    pub(super) expected_result: ExpectedResult,
     /// Answers sent back because they broke their schema.
     pub(super) schema_failures: u32,
     /// The parts of replies that were no complete answer.
@@ -108,7 +108,7 @@ impl Conversation {
             chores: Chores::default(),
             reflection: Reflection::default(),
             review: Rework::default(),
-            owed: Owed::default(),
+            expected_result: ExpectedResult::default(),
             schema_failures: 0,
             unfinished: Unfinished::default(),
             memory: Memory::default(),
@@ -189,9 +189,9 @@ impl Conversation {
     }
 
     /// Returns the chore whose calls are under way.
-    pub(crate) fn on_duty(&self) -> Option<&Duty> {
+    pub(crate) fn on_duty(&self) -> Option<&ChoreUnderWay> {
         let under_way =
-            |duty: &&Duty| matches!(self.phase, Phase::Calling(_)) && !self.chores.done.contains(&duty.chore);
+            |duty: &&ChoreUnderWay| matches!(self.phase, Phase::Calling(_)) && !self.chores.done.contains(&duty.chore);
         self.chores.duty.as_ref().filter(under_way)
     }
 
@@ -214,7 +214,7 @@ impl Conversation {
         }
     }
 
-    pub(crate) fn take_duty(&mut self, duty: Duty) {
+    pub(crate) fn begin_chore(&mut self, duty: ChoreUnderWay) {
         let tool = |name: &str| duty.tools.iter().find(|tool| tool.name == name).cloned();
         let mut calls = Calls::new(duty.calls.iter(), tool, 0);
         calls.claimed = true;
@@ -288,12 +288,12 @@ impl Conversation {
     /// Asks the agent to answer now.
     pub(crate) fn last_round(&mut self) {
         self.last = true;
-        self.tell(if self.owed.schema.is_some() { prompt::LAST_FINISH } else { prompt::LAST_ROUND });
+        self.tell(if self.expected_result.schema.is_some() { prompt::LAST_FINISH } else { prompt::LAST_ROUND });
     }
 
     /// Reminds the agent of the way to end its subtask.
     pub(crate) fn nudge(&mut self) {
-        self.owed.nudges += 1;
+        self.expected_result.nudges += 1;
         self.tell(prompt::FINISH);
         self.phase = Phase::Ask;
     }
@@ -302,16 +302,16 @@ impl Conversation {
     pub(crate) fn owe(&mut self, schema: &Schema) {
         let finish = Arc::new(finish::info(schema));
         self.tools = self.tools.iter().cloned().chain([finish]).collect();
-        self.owed.schema = Some(schema.clone());
+        self.expected_result.schema = Some(schema.clone());
     }
 
     /// Records the outcome of an attempt to finish.
     pub(crate) fn finish(&mut self, outcome: &Outcome, cause: Option<&Cause>) {
         match outcome {
-            Outcome::Answer { text, .. } => self.owed.finished = Some(text.clone()),
+            Outcome::Answer { text, .. } => self.expected_result.finished = Some(text.clone()),
             Outcome::Failed { .. } => {
-                self.owed.unfit += 1;
-                self.owed.violations = match cause {
+                self.expected_result.unfit += 1;
+                self.expected_result.violations = match cause {
                     Some(Cause::ResultRefused { violations }) => violations.clone(),
                     Some(_) | None => Vec::new(),
                 };
@@ -409,12 +409,12 @@ impl Conversation {
             self.say(message);
         }
         self.round += 1;
-        self.phase = match self.owed.finished.clone() {
+        self.phase = match self.expected_result.finished.clone() {
             Some(result) => Phase::Answered(result),
-            None if self.owed.unfit > retries => Phase::Failing(TaskFailure::unfit(
+            None if self.expected_result.unfit > retries => Phase::Failing(TaskFailure::unfit(
                 UnfitReason::SchemaRetriesExhausted,
-                self.owed.unfit,
-                &self.owed.violations,
+                self.expected_result.unfit,
+                &self.expected_result.violations,
             )),
             None => Phase::Ask,
         };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::state::fan::Fan;
+use crate::state::fan_out::FanOut;
 use crate::state::graph::{Graph, Moved, Wait};
 use consort_spec::branch::{Group, OnMaxRounds, Repeat};
 use consort_spec::cause::{Cause, SkipCause, TaskFailure};
@@ -21,7 +21,7 @@ pub(crate) struct Flow {
     /// The groups, by number.
     groups: Vec<GroupState>,
     /// The lists that tasks are done for, by the place of the task.
-    fans: BTreeMap<Place, Fan>,
+    fans: BTreeMap<Place, FanOut>,
     /// The next step at each place.
     due: BTreeMap<Place, Due>,
     /// The groups with an expression to be evaluated now.
@@ -50,7 +50,7 @@ struct GroupState {
     /// Whether its condition holds.
     passed: bool,
     /// The items its tasks are done for.
-    fan: Fan,
+    fan: FanOut,
     /// Its tasks, once for each item, or once for the round.
     branches: BTreeMap<u32, Branch>,
     round: u32,
@@ -116,12 +116,12 @@ impl Flow {
     }
 
     /// Returns the list that the task at a place is done for.
-    pub(crate) fn fan(&self, place: Place) -> Option<&Fan> {
+    pub(crate) fn fan(&self, place: Place) -> Option<&FanOut> {
         self.fans.get(&place)
     }
 
     /// Returns the items that the tasks of a group are done for.
-    pub(crate) fn group_fan(&self, group: usize) -> Option<&Fan> {
+    pub(crate) fn group_fan(&self, group: usize) -> Option<&FanOut> {
         self.groups.get(group).map(|state| &state.fan)
     }
 
@@ -229,7 +229,7 @@ impl Flow {
         let each = spec.tasks.get(place.task).and_then(|task| task.for_each.as_ref());
         let due = match (result, each) {
             (Evaluated::Failed(reason), _) => Due::Fail(key.failure(reason)),
-            (Evaluated::Value(Value::Array(items)), Some(each)) => match Fan::new(items, each) {
+            (Evaluated::Value(Value::Array(items)), Some(each)) => match FanOut::new(items, each) {
                 Ok(fan) => return self.fan_out(place, fan),
                 Err(failure) => Due::Fail(failure),
             },
@@ -239,7 +239,7 @@ impl Flow {
         self.due.insert(place, due);
     }
 
-    fn fan_out(&mut self, place: Place, mut fan: Fan) {
+    fn fan_out(&mut self, place: Place, mut fan: FanOut) {
         self.due.remove(&place);
         let first = fan.feed();
         if fan.is_over() {
@@ -260,7 +260,7 @@ impl Flow {
             (_, Evaluated::Failed(reason)) => self.close(group, number, &Due::Fail(key.failure(reason))),
             (Key::RepeatUntil, Evaluated::Value(until)) => self.round_over((spec, number, group), *until == true),
             (Key::ForEach, Evaluated::Value(Value::Array(items))) => {
-                let fan = group.for_each.as_ref().map(|each| Fan::new(items, each));
+                let fan = group.for_each.as_ref().map(|each| FanOut::new(items, each));
                 match (fan, self.groups.get_mut(number)) {
                     (Some(Ok(fan)), Some(state)) => {
                         state.fan = fan;

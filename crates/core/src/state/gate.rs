@@ -16,6 +16,7 @@ use consort_spec::message::Outcome;
 use consort_spec::spec::{OnTimeout, Review, ReviewRule, Task};
 use consort_spec::text::Text;
 use consort_spec::time::iso;
+use strum::IntoStaticStr;
 
 /// A review, from its opening on.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +97,7 @@ impl fmt::Display for DecidedBy {
 
 /// The state of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReviewStanding {
+pub enum ReviewStatus {
     /// No decision was made yet.
     Open,
     /// It ended like this.
@@ -104,8 +105,9 @@ pub enum ReviewStanding {
 }
 
 /// The end of a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum ReviewOutcome {
     /// The run goes on.
     Continue,
@@ -124,14 +126,7 @@ pub enum ReviewOutcome {
 impl ReviewOutcome {
     /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            ReviewOutcome::Continue => "CONTINUE",
-            ReviewOutcome::Edit => "EDIT",
-            ReviewOutcome::ExitEarly => "EXIT_EARLY",
-            ReviewOutcome::Reject => "REJECT",
-            ReviewOutcome::TimedOut => "TIMED_OUT",
-            ReviewOutcome::Closed => "CLOSED",
-        }
+        self.into()
     }
 }
 
@@ -208,9 +203,9 @@ pub(crate) fn needs_slot(event: &EventKind) -> bool {
 
 impl Run {
     /// Returns the state of a review; `None` when there is no such review.
-    pub fn review_standing(&self, review: u32) -> Option<ReviewStanding> {
+    pub fn review_status(&self, review: u32) -> Option<ReviewStatus> {
         let state = self.reviews.all.get(review as usize)?;
-        Some(state.verdict.map_or(ReviewStanding::Open, |verdict| ReviewStanding::Decided(verdict, state.made.clone())))
+        Some(state.verdict.map_or(ReviewStatus::Open, |verdict| ReviewStatus::Decided(verdict, state.made.clone())))
     }
 
     /// Returns whether the run holds no slot, or is about to return it, because only reviews were open; it stays parked
@@ -283,7 +278,7 @@ impl Run {
     pub(crate) fn decided(&mut self, review: u32, decision: &Decision, by: &str) {
         let Some((id, timing, output)) = self.settle_review(review, decision.into(), by) else { return };
         if timing == Timing::DuringExecution {
-            return match human::heard(decision) {
+            return match human::outcome_of(decision) {
                 Some(outcome) => self.set(&id, CallState::Heard(outcome)),
                 None => self.wind_down(End::Completed { exit: Exit::UserExitEarly }, CancelMode::Now),
             };

@@ -4,7 +4,7 @@
 use crate::state::budget::Budget;
 use crate::state::conversation::Used;
 use crate::state::ended::Ended;
-use crate::state::run::{Halt, How, Run};
+use crate::state::run::{Halt, Run, TaskOutcome};
 use crate::state::stopwatch::Stopwatch;
 use consort_spec::event::{Edited, EditedOutput, Origin};
 
@@ -24,7 +24,7 @@ impl Run {
         self.clock = Stopwatch::default();
         self.spending.unpriced.clear();
         self.spending.lent.clear();
-        self.errands.clear();
+        self.delegated_to.clear();
         self.accepted_at = self.at;
         self.began_at = None;
         self.epoch = 0;
@@ -33,16 +33,18 @@ impl Run {
         outputs.iter().for_each(|edited| self.put_output(edited));
         self.reviews.parked = false;
         self.halt = Halt { end: self.halt.end.take(), ..Halt::default() };
-        let is_lost = |how: &How| matches!(how, How::Failed { .. } | How::Cancelled);
-        self.failed = self.tasks.values().filter(|ended| is_lost(&ended.how)).count();
+        let is_lost = |outcome: &TaskOutcome| matches!(outcome, TaskOutcome::Failed { .. } | TaskOutcome::Cancelled);
+        self.failed = self.tasks.values().filter(|ended| is_lost(&ended.outcome)).count();
         self.reopen_reviews();
     }
 
     /// Puts another output in place of the one that a task had. A task that is done again after all has none to
     /// replace: a retry of this run may keep the event without it.
     fn put_output(&mut self, EditedOutput { task, output, by }: &EditedOutput) {
-        let (Some(how), Some(ended)) = (self.with_output(*task, output), self.tasks.get(task).cloned()) else { return };
-        self.put_ended(*task, Ended { how, truncated: false, ..*ended });
+        let (Some(outcome), Some(ended)) = (self.with_output(*task, output), self.tasks.get(task).cloned()) else {
+            return;
+        };
+        self.put_ended(*task, Ended { outcome, truncated: false, ..*ended });
         self.lineage.edited.insert(*task, by.clone());
     }
 

@@ -72,7 +72,7 @@ impl Memory {
         let found: Vec<(&String, &Entry)> = self.seen.iter().filter(matches).collect();
         let entries: Vec<Value> = found.iter().take(LISTED_MAX).map(|(key, entry)| entry.row(key)).collect();
         let truncated = found.len() > entries.len();
-        told(json!({ "entries": entries, "total": found.len(), "truncated": truncated }))
+        answer(json!({ "entries": entries, "total": found.len(), "truncated": truncated }))
     }
 
     /// Returns the answer to a call of `memory_read`.
@@ -87,7 +87,7 @@ impl Memory {
                 None => missing.push(key),
             }
         }
-        told(json!({ "entries": entries, "missing": missing }))
+        answer(json!({ "entries": entries, "missing": missing }))
     }
 }
 
@@ -120,11 +120,11 @@ fn shared(args: &Value) -> String {
 }
 
 /// Returns the answer to a call of `memory_write`.
-pub(crate) fn written(args: &Value) -> Outcome {
-    told(json!({ "key": shared(args), "written": true }))
+pub(crate) fn write_answer(args: &Value) -> Outcome {
+    answer(json!({ "key": shared(args), "written": true }))
 }
 
-fn told(value: Value) -> Outcome {
+fn answer(value: Value) -> Outcome {
     Outcome::answer(value.to_string())
 }
 

@@ -3,15 +3,15 @@
 pub mod budget;
 pub(crate) mod calls;
 pub(crate) mod chat;
+pub(crate) mod chore_under_way;
 pub mod conversation;
-pub(crate) mod duty;
 pub(crate) mod ended;
-pub(crate) mod fan;
+pub(crate) mod fan_out;
 pub(crate) mod flow;
 pub mod gate;
-mod gathering;
 mod history;
 pub(crate) mod inherit;
+mod instances;
 pub mod memory;
 mod read;
 pub mod run;

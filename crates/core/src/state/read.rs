@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crate::decisions::chore::Chore;
 use crate::state::budget::{Budget, Claim};
+use crate::state::chore_under_way::ChoreUnderWay;
 use crate::state::conversation::all::Conversations;
 use crate::state::conversation::{Conversation, Phase, Used};
-use crate::state::duty::Duty;
 use crate::state::flow::Flow;
 use crate::state::gate::ReviewState;
-use crate::state::gathering::Instance;
+use crate::state::instances::Instance;
 use crate::state::memory::Memory;
 use crate::state::run::{Ended, Run, Timer, Wants};
 use crate::state::stopwatch::Stopwatch;
@@ -127,8 +127,8 @@ impl Run {
     }
 
     /// Returns the positions of the agents that were handed work, in order.
-    pub(crate) fn errands(&self) -> &[usize] {
-        &self.errands
+    pub(crate) fn delegated_to(&self) -> &[usize] {
+        &self.delegated_to
     }
 
     /// Returns the progress of the tasks as a whole.
@@ -344,7 +344,7 @@ impl Conversation {
     }
 
     /// Returns the chore begun last, under way or over.
-    pub(crate) fn duty(&self) -> Option<&Duty> {
+    pub(crate) fn chore_under_way(&self) -> Option<&ChoreUnderWay> {
         self.chores.duty.as_ref()
     }
 
@@ -390,27 +390,27 @@ impl Conversation {
 
     /// Returns the schema of its result, if it owes a structured one.
     pub(crate) fn schema(&self) -> Option<&Schema> {
-        self.owed.schema.as_ref()
+        self.expected_result.schema.as_ref()
     }
 
     /// Returns the structured result it has given.
     pub(crate) fn finished(&self) -> Option<&Text> {
-        self.owed.finished.as_ref()
+        self.expected_result.finished.as_ref()
     }
 
     /// Returns the number of structured results that did not fit.
     pub(crate) fn unfit(&self) -> u32 {
-        self.owed.unfit
+        self.expected_result.unfit
     }
 
     /// Returns the mistakes of the last result that did not fit.
     pub(crate) fn violations(&self) -> &[String] {
-        &self.owed.violations
+        &self.expected_result.violations
     }
 
     /// Returns the number of times it was reminded of the way to end.
     pub(crate) fn nudges(&self) -> u32 {
-        self.owed.nudges
+        self.expected_result.nudges
     }
 
     /// Returns the memory entries of this conversation and of those before it.

@@ -14,10 +14,10 @@ use crate::state::budget::{Budget, Claim, Limits};
 use crate::state::calls::CallState;
 use crate::state::conversation::all::Conversations;
 use crate::state::conversation::{Conversation, Phase, Used, Want};
-pub(crate) use crate::state::ended::{Ended, How};
+pub(crate) use crate::state::ended::{Ended, TaskOutcome};
 use crate::state::flow::Flow;
 use crate::state::gate::ReviewState;
-use crate::state::gathering::Instance;
+use crate::state::instances::Instance;
 use crate::state::stopwatch::Stopwatch;
 use crate::state::waiting::WaitingFor;
 use consort_spec::catalog::{Belt, Models, ToolInfo};
@@ -47,7 +47,7 @@ pub struct Run {
     /// The names of the tools it was accepted with, including names that look like a provider's.
     pub(super) own: BTreeSet<String>,
     /// The positions of the agents that were handed work, in order.
-    pub(super) errands: Vec<usize>,
+    pub(super) delegated_to: Vec<usize>,
     /// The progress of its tasks as a whole.
     pub(super) flow: Flow,
     /// The tasks of instances that are done for an item, with their texts filled in.
@@ -354,7 +354,7 @@ impl Run {
     }
 
     fn delegated(&mut self, call: &Id, worker: usize, task: &str) {
-        self.errands.push(worker);
+        self.delegated_to.push(worker);
         self.subtask(call, task, &[]);
         let tools = self.spec.tasks.get(worker).map(|task| self.tools_of(worker, task)).unwrap_or_default();
         self.change(call, |conversation| {
@@ -366,8 +366,8 @@ impl Run {
     /// Stores the output of delegated work under the task of the agent that did it.
     fn delegation_ended(&mut self, call: &Id, error: Option<&str>) {
         let Some(conversation) = self.conversations.get(call).filter(|_| error.is_none()) else { return };
-        let how = How::Completed { output: conversation.output(), parsed: None };
-        let ended = Ended::of(how, self.at, conversation);
+        let outcome = TaskOutcome::Completed { output: conversation.output(), parsed: None };
+        let ended = Ended::of(outcome, self.at, conversation);
         if self.spec.workflow == Workflow::Hierarchical {
             self.outputs.push(conversation.worker);
             self.lineage.redone(conversation.worker);

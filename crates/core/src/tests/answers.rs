@@ -305,7 +305,7 @@ fn a_cut_answer_of_a_chat_is_stored_as_such_and_gone_on_with_by_the_person() {
         (&json!("half an ans"), &json!(true), &json!(false))
     );
     assert_eq!(settled(&world), ["answer_truncated accept"]);
-    let say = chat::Say::go_on("turn-1-1".to_owned());
+    let say = chat::UserMessage::continuing("turn-1-1".to_owned());
     let turn =
         chat::Turn { thread: "t".to_owned(), content: say.content, continues: say.continues, ..Default::default() };
     let order = chat::Order { turn, ..Default::default() };

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::world::{World, compiled, ensemble, reply, task};
 use crate::decisions::decide::{Command, Report};
 use crate::decisions::own_tool::OwnTool;
-use crate::shown::view::WaitingFor;
+use crate::projections::view::WaitingFor;
 use crate::state::budget::Limits;
 use crate::state::run::Run;
 use consort_spec::catalog::ToolInfo;

@@ -14,7 +14,7 @@ use super::world::{World, catalog, ensemble};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
-use crate::state::run::How;
+use crate::state::run::TaskOutcome;
 use consort_spec::branch::OnMaxRounds;
 use consort_spec::cause::SkipCause;
 use consort_spec::compile::compile;
@@ -171,7 +171,7 @@ fn once(world: &World) {
 /// Checks that what a condition skipped would still be skipped by it, as everything that it names ended.
 fn truly_skipped(world: &World) {
     let spec = world.run.spec();
-    let value = |task: usize| world.run.tasks().get(&task).map_or(Value::Null, |ended| ended.how.value());
+    let value = |task: usize| world.run.tasks().get(&task).map_or(Value::Null, |ended| ended.outcome.value());
     for (task, ended) in world.run.tasks() {
         let alone = spec.group_of(*task).is_none();
         let when = spec.tasks.get(*task).and_then(|task| task.when.as_ref()).filter(|_| alone);
@@ -181,7 +181,7 @@ fn truly_skipped(world: &World) {
             inputs: Some(&spec.inputs),
             ..Values::default()
         };
-        if matches!(ended.how, How::Skipped { cause: SkipCause::Condition, .. }) {
+        if matches!(ended.outcome, TaskOutcome::Skipped { cause: SkipCause::Condition, .. }) {
             assert_eq!(evaluate(&when.source, &values), Ok(json!(false)), "t{task}: {}", when.source);
         }
     }

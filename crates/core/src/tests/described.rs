@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::shown::frame::numbered::EventFrame;
+use crate::projections::frame::numbered::EventFrame;
 
 /// The number of frames of one type that are checked: there are thousands of histories, and their frames
 /// repeat.

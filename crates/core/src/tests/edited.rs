@@ -6,7 +6,7 @@ use super::world::{World, catalog, ensemble, own, task};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Forked, Keep, Own, Refused, Wanted};
-use crate::shown::trace::trace;
+use crate::projections::trace::trace;
 use consort_spec::draft::{Draft, Each, Ensemble};
 use consort_spec::event::{Adoption, COMMON_VERSION, Decision, Event, EventKind, VERSION};
 use consort_spec::spec::{ReviewRule, Workflow};
@@ -228,6 +228,6 @@ pub(super) fn with_an_output_edited(world: &World, choice: usize) -> Option<(usi
     let outputs = world.run.outputs();
     let task = *outputs.get(choice % outputs.len().max(1))?;
     let name = world.run.spec().tasks[task].name.clone();
-    let text = if world.run.tasks()[&task].how.value().is_array() { "[\"edited\"]" } else { "edited" };
+    let text = if world.run.tasks()[&task].outcome.value().is_array() { "[\"edited\"]" } else { "edited" };
     Some((task, forked(world, Keep::Before(None), &[(name.as_str(), text)]).ok()?))
 }

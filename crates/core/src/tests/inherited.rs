@@ -7,7 +7,7 @@ use super::world::{World, catalog, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
-use crate::shown::trace::trace;
+use crate::projections::trace::trace;
 use crate::state::run::Run;
 use consort_spec::event::{Adoption, Event, EventKind, Origin};
 use consort_spec::id::Millis;
@@ -102,7 +102,7 @@ fn the_trace_of_a_fork_begins_with_it_and_marks_what_came_before() {
     assert_eq!((&tasks[1]["duration"], &tasks[1]["metrics"]["llmCallCount"]), (&json!(iso_span(OWN_MS)), &json!(1)));
     let asked = tasks[1]["llmInteractions"].as_array().unwrap();
     assert_eq!((asked.len(), &asked[0]["inherited"], asked[1].get("inherited")), (2, &json!(true), None));
-    let own = |span: &crate::shown::span::Span| span.start >= at;
+    let own = |span: &crate::projections::span::Span| span.start >= at;
     assert!(world.spans.iter().all(own), "{:?}", world.spans);
     let tokens = world.spans.iter().find(|span| span.place == "2").unwrap();
     let input = tokens.attributes.iter().find(|(name, _)| *name == "consort.usage.input_tokens");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::world::{catalog, ensemble, task};
-use crate::chat::Say;
+use crate::chat::UserMessage;
 use consort_spec::mistake::Mistake;
 use consort_spec::request;
 use consort_spec::schema::Schema;
@@ -90,7 +90,7 @@ fn made_up_workflows_are_refused_with_words_or_become_requests() {
 
 #[test]
 fn made_up_messages_are_refused_with_words_or_say_something() {
-    json(MESSAGES, |json| match Say::read(json) {
+    json(MESSAGES, |json| match UserMessage::read(json) {
         Ok(say) => assert!(!say.content.as_str().trim().is_empty()),
         Err(mistake) => told([&mistake]),
     });

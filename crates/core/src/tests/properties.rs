@@ -14,7 +14,7 @@ use crate::decisions::edit::Edits;
 use crate::decisions::fork::{self, Keep, Wanted};
 use crate::decisions::next::Effect;
 use crate::decisions::own_tool::OwnTool;
-use crate::shown::span::{RUN, Span};
+use crate::projections::span::{RUN, Span};
 use crate::state::budget::{Budget, Limits, Raise};
 use consort_spec::agent::Agent;
 use consort_spec::catalog::ToolInfo;

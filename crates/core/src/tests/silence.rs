@@ -6,7 +6,7 @@ use serde_json::json;
 use super::world::{World, ensemble, task};
 use crate::decisions::decide::Command;
 use crate::decisions::next::Needs;
-use crate::shown::view::WaitingFor;
+use crate::projections::view::WaitingFor;
 use consort_spec::draft::{Draft, Ensemble, Request, RequestOptions};
 use consort_spec::event::{CancelMode, Decision, End, Event, EventKind, Exit};
 use consort_spec::spec::{OnTimeout, Review, ReviewPolicy, ReviewRule, Spec};

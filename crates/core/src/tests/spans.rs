@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::world::{World, catalog, ensemble, reply, task};
 use crate::decisions::answer::Completeness;
 use crate::decisions::own_tool::OwnTool;
-use crate::shown::span::{Attribute, Kind, RUN, Span};
+use crate::projections::span::{Attribute, Kind, RUN, Span};
 use consort_spec::catalog::ModelInfo;
 use consort_spec::compile::{Catalog, compile};
 use consort_spec::draft::{Draft, Request};

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::world::{World, compiled, ensemble, task};
 use crate::decisions::decide::{Command, Refused};
-use crate::shown::view::WaitingFor;
+use crate::projections::view::WaitingFor;
 use crate::state::budget::{Limits, Raise};
 use crate::state::gate::{DecidedBy, ReviewOutcome};
 use consort_spec::bounds::DIRECTIVES_BYTES_MAX;

@@ -130,8 +130,11 @@ fn a_model_that_asks_for_a_result_no_schema_may_describe_is_told_so() {
 /// Returns the entries that each reader finds, when the subtasks end in this order.
 fn siblings(first: &str, second: &str) -> Vec<String> {
     let mut world = world();
-    let errand = |title: &str| json!({ "title": title, "instructions": "write", "tools": ["look"] }).to_string();
-    world.calls("1", &[(OwnTool::RunSubtask.name(), &errand("one")), (OwnTool::RunSubtask.name(), &errand("two"))]);
+    let assignment = |title: &str| json!({ "title": title, "instructions": "write", "tools": ["look"] }).to_string();
+    world.calls(
+        "1",
+        &[(OwnTool::RunSubtask.name(), &assignment("one")), (OwnTool::RunSubtask.name(), &assignment("two"))],
+    );
     for child in [first, second] {
         let note = json!({ "key": "who", "value": child }).to_string();
         world

@@ -24,14 +24,14 @@ fn team() -> Ensemble {
     ensemble(vec![member("a", "Cook"), Draft { model: Some("small".to_owned()), ..member("b", "Waiter") }])
 }
 
-fn errand(role: &str) -> String {
+fn assignment(role: &str) -> String {
     json!({ "agentRole": role, "taskDescription": "boil an egg" }).to_string()
 }
 
 #[test]
 fn a_peer_is_handed_work_with_its_own_model_and_its_answer_comes_back() {
     let mut world = World::new(&team());
-    world.calls("1", &[("delegate", &errand("waiter"))]);
+    world.calls("1", &[("delegate", &assignment("waiter"))]);
     assert_eq!(
         world.told("1.0.0"),
         ["## Task\nboil an egg\n\n## Expected Output\nA complete and accurate response to the task."]
@@ -61,13 +61,13 @@ fn what_cannot_be_delegated_is_refused_in_words() {
     world.calls(
         "1",
         &[
-            ("delegate", &errand("cook")),
-            ("delegate", &errand("king")),
+            ("delegate", &assignment("cook")),
+            ("delegate", &assignment("king")),
             ("delegate", "{}"),
-            ("delegate", &errand("Waiter")),
+            ("delegate", &assignment("Waiter")),
         ],
     );
-    world.calls("1.0.3", &[("delegate", &errand("Cook"))]);
+    world.calls("1.0.3", &[("delegate", &assignment("Cook"))]);
     assert!(world.results("1.0.3")[0].contains("handed on 1 times"), "{:?}", world.results("1.0.3"));
     world.fails("1.0.3", FailureKind::Refused);
     let results = world.results("1");
@@ -86,7 +86,7 @@ fn a_manager_delegates_and_its_answer_is_the_run_s() {
         world.told("3")[0].contains("1. Do a (expected: A complete")
             && world.told("3")[0].contains("- Waiter: Be a good Waiter")
     );
-    world.calls("3", &[("delegateTask", &errand("Waiter")), ("delegateTask", &errand("Cook"))]);
+    world.calls("3", &[("delegateTask", &assignment("Waiter")), ("delegateTask", &assignment("Cook"))]);
     world.answers("3.0.1", "egg");
     world.answers("3.0.0", "served");
     world.answers("3", "all done");
@@ -126,8 +126,8 @@ fn a_manager_that_hands_out_too_much_is_told_to_finish_with_what_it_has() {
         max_delegations_per_agent: own,
         ..team()
     };
-    let waiter = errand("Waiter");
-    let cook = errand("Cook");
+    let waiter = assignment("Waiter");
+    let cook = assignment("Cook");
     let calls = [
         ("delegateTask", waiter.as_str()),
         ("delegateTask", &waiter),

@@ -10,7 +10,7 @@ use crate::decisions::decide::{Command, Refused, Report};
 use crate::decisions::fork::Own;
 use crate::decisions::next::{Effect, Grants};
 use crate::decisions::own_tool::OwnTool;
-use crate::shown::span::Span;
+use crate::projections::span::Span;
 use crate::state::budget::Limits;
 use crate::state::gate;
 use crate::state::run::Run;

@@ -21,7 +21,7 @@ pub fn is_path(path: &str) -> bool {
 }
 
 /// Returns a problem as the protocol tells it, on its paths.
-pub fn told(path: &str, problem: &Problem) -> Option<Value> {
+pub fn error_body(path: &str, problem: &Problem) -> Option<Value> {
     let error = A2aError::of(problem);
     if path == PATH || path == SLASHED {
         return Some(json!({ "jsonrpc": "2.0", "id": null, "error": error.rpc() }));

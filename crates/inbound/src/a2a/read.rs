@@ -157,6 +157,17 @@ fn object<'a>(fields: &'a Fields, name: &str) -> Result<Option<&'a Fields>, A2aE
     }
 }
 
+fn parts(message: &Fields) -> Result<&[Value], A2aError> {
+    let wrong = |reason: &str| A2aError::wrong("message.parts", reason);
+    match field(message, "parts") {
+        Some(Value::Array(parts)) if (1..=PARTS_MAX).contains(&parts.len()) => Ok(parts),
+        Some(Value::Array(parts)) if parts.is_empty() => Err(wrong("must have at least one part")),
+        Some(Value::Array(_)) => Err(wrong(&format!("must have at most {PARTS_MAX} parts"))),
+        Some(_) => Err(wrong("must be a list")),
+        None => Err(wrong("is required")),
+    }
+}
+
 impl Message {
     /// Reads the message of a request.
     pub fn read(params: &Fields) -> Result<Message, A2aError> {
@@ -179,15 +190,7 @@ impl Message {
             print: Value::Object(sent.clone()).to_string(),
             ..Message::default()
         };
-        let wrong = |message: &str| A2aError::wrong(&at("parts"), message);
-        let parts = match field(sent, "parts") {
-            Some(Value::Array(parts)) if (1..=PARTS_MAX).contains(&parts.len()) => parts,
-            Some(Value::Array(parts)) if parts.is_empty() => return Err(wrong("must have at least one part")),
-            Some(Value::Array(_)) => return Err(wrong(&format!("must have at most {PARTS_MAX} parts"))),
-            Some(_) => return Err(wrong("must be a list")),
-            None => return Err(wrong("is required")),
-        };
-        for (index, part) in parts.iter().enumerate() {
+        for (index, part) in parts(sent)?.iter().enumerate() {
             let place = at(&format!("parts[{index}]"));
             let part = part.as_object().ok_or_else(|| A2aError::wrong(&place, "must be an object"))?;
             read.take(part, &place)?;

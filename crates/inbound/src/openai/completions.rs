@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::head::{Head, Usage};
-use super::teller::Piece;
-use super::told::End;
+use super::step_writer::Piece;
+use super::steps::End;
 
 /// A chat completion.
 #[derive(Serialize, JsonSchema)]

@@ -11,7 +11,7 @@ use consort_tools::extract::MediaType;
 use serde_json::Value;
 
 use super::error::wrong;
-use super::lean::marked;
+use super::split_body::marked;
 use crate::problem::Problem;
 
 /// The types of the parts of a message that are files.

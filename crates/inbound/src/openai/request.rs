@@ -4,8 +4,9 @@
 
 use axum::body::Bytes;
 use consort_core::chat::{CONTENT_MAX, Earlier, Role};
+use consort_core::choice::Choice;
 use consort_core::message::Attached;
-use consort_core::model_options::{ModelOptions, REASONING_EFFORTS};
+use consort_core::model_options::{ModelOptions, ReasoningEffort};
 use serde_json::{Map, Value};
 
 use super::error::wrong;
@@ -374,10 +375,10 @@ fn warnings(sent: &Fields) -> Vec<String> {
     ineffective.map(|(name, _)| format!("`{name}` has no effect")).take(NAMED_MAX).collect()
 }
 
-fn effort(given: Option<&Value>, name: &str) -> Result<Option<consort_core::model_options::ReasoningEffort>, Problem> {
+fn effort(given: Option<&Value>, name: &str) -> Result<Option<ReasoningEffort>, Problem> {
     let Some(given) = given.filter(|given| !given.is_null()) else { return Ok(None) };
-    let words = || REASONING_EFFORTS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-    let found = REASONING_EFFORTS.iter().find(|(word, _)| given.as_str() == Some(word));
+    let words = || ReasoningEffort::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    let found = ReasoningEffort::WORDS.iter().find(|(word, _)| given.as_str() == Some(word));
     let unknown = || wrong(name, format!("`{name}` must be one of {}", words()));
     found.map(|(_, effort)| Some(*effort)).ok_or_else(unknown)
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::error::OpenAiError;
 use super::head::{Head, Usage};
 use super::request::{Asked, ThreadChoice};
-use super::teller::Piece;
-use super::told::End;
+use super::step_writer::Piece;
+use super::steps::End;
 
 /// A response. It has every field that OpenAI's has; those without a meaning here are null.
 #[derive(JsonSchema)]

@@ -172,18 +172,7 @@ impl<'a> Block<'a> {
 impl<'a> Body<'a> {
     /// Builds the request that sends `ask` to `endpoint`.
     pub(super) fn new(ask: &'a Ask, endpoint: &'a Endpoint) -> Body<'a> {
-        let mut conversation = Conversation {
-            origin: &endpoint.origin,
-            system: Vec::new(),
-            turns: Turns::new(),
-            open: Open::new(),
-            ids: Ids::default(),
-            called: Vec::new(),
-        };
-        for message in ask.messages.iter() {
-            conversation.add(message, &ask.files);
-        }
-        conversation.settle();
+        let conversation = Conversation::of(ask, endpoint);
         let is_serial = !endpoint.options.parallel_tool_calls;
         let (tools, tool_choice) = if ask.tools.is_empty() {
             // The tools of calls in the conversation must be declared.
@@ -263,6 +252,22 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
+    fn of(ask: &'a Ask, endpoint: &'a Endpoint) -> Conversation<'a> {
+        let mut conversation = Conversation {
+            origin: &endpoint.origin,
+            system: Vec::new(),
+            turns: Turns::new(),
+            open: Open::new(),
+            ids: Ids::default(),
+            called: Vec::new(),
+        };
+        for message in ask.messages.iter() {
+            conversation.add(message, &ask.files);
+        }
+        conversation.settle();
+        conversation
+    }
+
     fn add(&mut self, message: &'a Message, files: &'a BTreeMap<String, File>) {
         match message {
             Message::System { text } => self.system.extend(words(text.as_str())),

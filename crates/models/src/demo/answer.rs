@@ -68,7 +68,8 @@ pub(super) fn answer(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
 fn draft(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> String {
     let inputs = prompt.inputs();
     let done = prompt.done();
-    let results = done.iter().map(|done| editor::told(done).filter(|_| !done.failed).unwrap_or_else(|| result(done)));
+    let results =
+        done.iter().map(|done| editor::describe_result(done).filter(|_| !done.failed).unwrap_or_else(|| result(done)));
     let results: Vec<String> = results.filter(|text| !text.is_empty()).collect();
     let rest = (!inputs.is_empty() || results.is_empty()).then(|| composed(prompt, &inputs, tools));
     results.into_iter().chain(rest).reduce(joined).unwrap_or_default()

@@ -48,11 +48,11 @@ pub(super) fn calls(prompt: &Prompt<'_>, tools: &[Arc<ToolInfo>]) -> Vec<Planned
 }
 
 /// Returns the result of a call of the editor, in words.
-pub(super) fn told(done: &Done<'_>) -> Option<String> {
+pub(super) fn describe_result(done: &Done<'_>) -> Option<String> {
     match done.tool {
         BUILD => {
-            let told: Value = serde_json::from_str(done.text).unwrap_or_default();
-            let count = |name: &str| told.get(name).and_then(Value::as_u64).unwrap_or_default();
+            let result: Value = serde_json::from_str(done.text).unwrap_or_default();
+            let count = |name: &str| result.get(name).and_then(Value::as_u64).unwrap_or_default();
             Some(format!("I planned {} tasks with {} links between them.", count("nodes"), count("edges")))
         }
         LOOK => Some(String::new()),
@@ -63,8 +63,8 @@ pub(super) fn told(done: &Done<'_>) -> Option<String> {
 
 /// Returns the reference of the graph that a call has built.
 fn built(done: &Done<'_>) -> Option<String> {
-    let told: Value = serde_json::from_str(done.text).ok().filter(|_| done.tool == BUILD && !done.failed)?;
-    told.get("graph_ref").and_then(Value::as_str).map(str::to_owned)
+    let result: Value = serde_json::from_str(done.text).ok().filter(|_| done.tool == BUILD && !done.failed)?;
+    result.get("graph_ref").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Returns the purpose of the workflow a text asks for: `build a workflow that …`.

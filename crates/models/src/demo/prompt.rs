@@ -91,11 +91,11 @@ impl<'a> Prompt<'a> {
 
     /// Returns the system message.
     pub(super) fn system(&self) -> &'a str {
-        let told = |message: &'a Message| match message {
+        let text_of = |message: &'a Message| match message {
             Message::System { text } => Some(text.as_str()),
             Message::User { .. } | Message::Files { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
         };
-        self.before.iter().find_map(told).unwrap_or_default()
+        self.before.iter().find_map(text_of).unwrap_or_default()
     }
 
     pub(super) fn expected(&self) -> &'a str {

@@ -85,16 +85,16 @@ struct Counted {
 
 /// The kind of a text: a part of the answer, or reasoning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Voice {
-    Aloud,
-    Thinking,
+enum TextKind {
+    Answer,
+    Thought,
 }
 
 /// A part of the reply being built.
 #[derive(Debug)]
-enum Kept {
+enum ReplyPart {
     /// Text, which may grow unless it has a provider's own form.
-    Said { voice: Voice, text: String, native: Option<Value> },
+    Text { kind: TextKind, text: String, native: Option<Value> },
     /// A tool call.
     Call { id: String, name: String, args: String, native: Option<Value> },
 }
@@ -102,7 +102,7 @@ enum Kept {
 /// One answer being read.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    parts: Vec<Kept>,
+    parts: Vec<ReplyPart>,
     usage: Option<Usage>,
     stop: Option<Stop>,
     has_candidate: bool,
@@ -146,9 +146,9 @@ impl Decoder for Content {
         let Some(stop) = self.stop else { return Err(malformed("the answer holds no candidate")) };
         let mut ids = Ids::of(&ask.messages);
         let part = |kept| match kept {
-            Kept::Said { voice: Voice::Aloud, text, native } => Part::Text { text: text.into(), native },
-            Kept::Said { voice: Voice::Thinking, text, native } => Part::Thinking { text: text.into(), native },
-            Kept::Call { id, name, args, native } => Part::Call(Call {
+            ReplyPart::Text { kind: TextKind::Answer, text, native } => Part::Text { text: text.into(), native },
+            ReplyPart::Text { kind: TextKind::Thought, text, native } => Part::Thinking { text: text.into(), native },
+            ReplyPart::Call { id, name, args, native } => Part::Call(Call {
                 provider_id: ids.claim(id.into(), |_| true).into_owned(),
                 tool: names::decode(&name, &ask.tools),
                 args: args.into(),
@@ -163,7 +163,7 @@ impl Content {
     fn add(&mut self, json: &str, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
         let given: Given<'_> = serde_json::from_str(json).map_err(unreadable)?;
         let is_signed = given.thought_signature.is_some_and(|signature| signature.get() != "null");
-        let voice = if given.thought == Some(true) { Voice::Thinking } else { Voice::Aloud };
+        let kind = if given.thought == Some(true) { TextKind::Thought } else { TextKind::Answer };
         match (given.function_call, given.text) {
             (Some(call), _) => {
                 self.size += json.len();
@@ -171,48 +171,49 @@ impl Content {
             }
             (None, Some(Words(text))) if is_signed => {
                 self.size += json.len();
-                announce(voice, &text, ready);
+                announce(kind, &text, ready);
                 let native = Some(form(json, "text", Value::Null)?);
-                self.parts.push(Kept::Said { voice, text: text.into_owned(), native });
+                self.parts.push(ReplyPart::Text { kind, text: text.into_owned(), native });
             }
             (None, Some(Words(text))) => {
                 self.size += text.len();
-                announce(voice, &text, ready);
-                self.grow(voice, &text);
+                announce(kind, &text, ready);
+                self.grow(kind, &text);
             }
             (None, None) => {
                 self.size += json.len();
                 let native = serde_json::from_str::<Map<String, Value>>(json).map_err(unreadable)?;
                 let unknown = (!native.is_empty()).then_some(Value::Object(native));
-                let said = |native| Kept::Said { voice: Voice::Thinking, text: String::new(), native: Some(native) };
+                let said =
+                    |native| ReplyPart::Text { kind: TextKind::Thought, text: String::new(), native: Some(native) };
                 self.parts.extend(unknown.map(said));
             }
         }
         Ok(())
     }
 
-    fn grow(&mut self, voice: Voice, more: &str) {
+    fn grow(&mut self, kind: TextKind, more: &str) {
         match self.parts.last_mut() {
-            Some(Kept::Said { voice: last, text, native: None }) if *last == voice => text.push_str(more),
+            Some(ReplyPart::Text { kind: last, text, native: None }) if *last == kind => text.push_str(more),
             Some(_) | None if more.is_empty() => {}
-            Some(_) | None => self.parts.push(Kept::Said { voice, text: more.to_owned(), native: None }),
+            Some(_) | None => self.parts.push(ReplyPart::Text { kind, text: more.to_owned(), native: None }),
         }
     }
 }
 
-fn announce(voice: Voice, words: &str, ready: &mut VecDeque<Piece>) {
+fn announce(kind: TextKind, words: &str, ready: &mut VecDeque<Piece>) {
     if !words.is_empty() {
         say(
             ready,
-            match voice {
-                Voice::Aloud => Piece::Delta(words.to_owned()),
-                Voice::Thinking => Piece::Thinking(words.to_owned()),
+            match kind {
+                TextKind::Answer => Piece::Delta(words.to_owned()),
+                TextKind::Thought => Piece::Thinking(words.to_owned()),
             },
         );
     }
 }
 
-fn called(call: FunctionCall<'_>, json: &str) -> Result<Kept, Failure> {
+fn called(call: FunctionCall<'_>, json: &str) -> Result<ReplyPart, Failure> {
     let Some(Words(name)) = call.name.filter(|Words(name)| !name.is_empty()) else {
         return Err(malformed("a call names no tool"));
     };
@@ -222,7 +223,7 @@ fn called(call: FunctionCall<'_>, json: &str) -> Result<Kept, Failure> {
     let native = form(json, "functionCall", own)?;
     let native = Some(native).filter(|native| !is_plain || native.as_object().is_some_and(|fields| fields.len() > 1));
     let args = call.args.map(RawValue::get).filter(|args| *args != "null").unwrap_or_default();
-    Ok(Kept::Call { id, name: name.into_owned(), args: args.to_owned(), native })
+    Ok(ReplyPart::Call { id, name: name.into_owned(), args: args.to_owned(), native })
 }
 
 /// Returns the provider's own form of the part, with `stand_in` where our form holds the value.

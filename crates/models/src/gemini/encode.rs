@@ -279,8 +279,8 @@ impl<'a> Conversation<'a> {
 
     /// Adds a result for each call still open, before the next message.
     fn settle(&mut self) {
-        for ((id, name), told) in self.open.settle() {
-            let response = if told.is_error { Response::Error(told.text) } else { Response::Output(told.text) };
+        for ((id, name), result) in self.open.settle() {
+            let response = if result.is_error { Response::Error(result.text) } else { Response::Output(result.text) };
             let function_response = FunctionResponse { id, name, response };
             self.turns.say(Speaker::User, Block::Result { function_response });
         }

@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::calls::Calls;
+use super::delta::{Choices, Delta, TextParts};
 use super::repeat::Repeated;
-use super::said::{Choices, Delta, Said};
-use super::spoken::{self, Spoken};
+use super::text_calls::{self, TextCall};
 use crate::answer::{Decoder, Progress, Whole, fits, malformed, say, unreadable};
 use crate::pairs::Ids;
 use crate::{Ask, Piece, complaint, http, names};
@@ -154,13 +154,13 @@ impl Chat {
     /// Returns the parts of a reply that is calls in words, if it is.
     fn spoken_parts(&self, ask: &Ask) -> Option<Vec<Part>> {
         let said = match self.stop {
-            Some(Stop::Length | Stop::Filtered) => spoken::read_cut(&self.text, &ask.belt),
-            Some(Stop::End) | None => spoken::read(&self.text, &ask.belt),
+            Some(Stop::Length | Stop::Filtered) => text_calls::read_cut(&self.text, &ask.belt),
+            Some(Stop::End) | None => text_calls::read(&self.text, &ask.belt),
         };
-        let spoken::Said { thought, calls } = said.filter(|_| self.calls.is_empty())?;
+        let text_calls::Parsed { thought, calls } = said.filter(|_| self.calls.is_empty())?;
         let thought = (!thought.is_empty()).then(|| Part::Thinking { text: thought.into(), native: None });
         let mut ids = Ids::of(&ask.messages);
-        let call = |call: Spoken| {
+        let call = |call: TextCall| {
             let tool = names::decode(&call.name, &ask.belt);
             let provider_id = ids.claim("".into(), |_| true).into_owned();
             Part::Call(Call { provider_id, tool, args: call.args.into(), native: None })
@@ -172,8 +172,8 @@ impl Chat {
     fn add(&mut self, delta: Delta<'_>, ready: &mut VecDeque<Piece>) -> Result<(), serde_json::Error> {
         // Some servers send the same thinking in both fields.
         let (field, thoughts) = match delta.reasoning_content.unwrap_or_default() {
-            Said(nothing) if nothing.is_empty() => ("reasoning", delta.reasoning.unwrap_or_default().0),
-            Said(thoughts) => ("reasoning_content", thoughts),
+            TextParts(nothing) if nothing.is_empty() => ("reasoning", delta.reasoning.unwrap_or_default().0),
+            TextParts(thoughts) => ("reasoning_content", thoughts),
         };
         if !thoughts.is_empty() {
             self.thoughts_field = Some(field);
@@ -182,7 +182,7 @@ impl Chat {
             say(ready, Piece::Thinking(thoughts.into_owned()));
         }
         let said = [delta.content, delta.refusal].map(Option::unwrap_or_default);
-        said.iter().for_each(|Said(text)| self.say(text, ready));
+        said.iter().for_each(|TextParts(text)| self.say(text, ready));
         for fragment in delta.tool_calls.into_iter().flatten() {
             self.size += self.calls.add(fragment)?;
         }
@@ -202,7 +202,7 @@ impl Chat {
     fn show(&mut self, ready: &mut VecDeque<Piece>) {
         // Once its beginning is shown, a reply can only be an answer; the rest needs no look.
         let is_answer = self.shown > 0 && !self.text.trim_start().starts_with('<');
-        let shown = if is_answer { self.text.len() } else { spoken::shown(&self.text, &self.tools) };
+        let shown = if is_answer { self.text.len() } else { text_calls::visible_len(&self.text, &self.tools) };
         if let Some(more) = self.text.get(self.shown..shown).filter(|more| !more.is_empty()) {
             say(ready, Piece::Delta(more.to_owned()));
             self.shown = shown;

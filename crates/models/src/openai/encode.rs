@@ -324,7 +324,7 @@ impl<'a> Conversation<'a> {
     /// Adds a result for each call still open, before the next message.
     fn settle(&mut self) {
         let results = self.open.settle();
-        self.lines.extend(results.map(|(id, told)| Line::Tool { tool_call_id: id, content: told.text }));
+        self.lines.extend(results.map(|(id, result)| Line::Tool { tool_call_id: id, content: result.text }));
         self.lines.extend(self.open.strays().map(|words| Line::User { content: words.into() }));
     }
 

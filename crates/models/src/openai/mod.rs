@@ -1,21 +1,21 @@
 //! The `openai` model: chat completions, which any compatible server speaks,
 //! or OpenAI's own responses. Of chat completions, `encode` writes the
 //! request, `decode` reads the answer, `calls` assembles tool calls, and
-//! `spoken` finds those that a model wrote as text.
+//! `text_calls` finds those that a model wrote as text.
 
 mod calls;
 mod decode;
+mod delta;
 mod encode;
 #[cfg(test)]
 mod fake;
 mod repeat;
 mod responses;
-mod said;
 #[cfg(test)]
 mod shapes;
-mod spoken;
 #[cfg(test)]
 mod tests;
+mod text_calls;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

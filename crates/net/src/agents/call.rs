@@ -72,7 +72,7 @@ impl AgentLink {
 
     /// Reads the card of the agent.
     pub(crate) async fn card(&self, url: &str) -> Result<Value, String> {
-        let answer = self.asked(self.request(Method::GET, url)).await.map_err(Trouble::words)?;
+        let answer = self.exchange(self.request(Method::GET, url)).await.map_err(Trouble::words)?;
         Ok(answer)
     }
 
@@ -94,7 +94,7 @@ impl AgentLink {
         };
         let request = self.posted(interface, (method, path), params);
         if !streams {
-            let answer = self.asked(request).await?;
+            let answer = self.exchange(request).await?;
             let answer = unwrapped(interface.binding, answer)?;
             return Ok(stream::iter([Ok(answer)]).boxed());
         }
@@ -117,14 +117,14 @@ impl AgentLink {
             (Binding::JsonRpc, About::Get) => self.posted(interface, ("GetTask", ""), json!({ "id": task })),
             (Binding::JsonRpc, About::Cancel) => self.posted(interface, ("CancelTask", ""), json!({ "id": task })),
             (Binding::Rest, About::Get) => {
-                self.request(Method::GET, &format!("{}/tasks/{}", interface.root(), written(task)))
+                self.request(Method::GET, &format!("{}/tasks/{}", interface.root(), path_segment(task)))
             }
             (Binding::Rest, About::Cancel) => {
-                let path = format!("/tasks/{}:cancel", written(task));
+                let path = format!("/tasks/{}:cancel", path_segment(task));
                 self.posted(interface, ("", &path), json!({}))
             }
         };
-        unwrapped(interface.binding, self.asked(request).await?)
+        unwrapped(interface.binding, self.exchange(request).await?)
     }
 
     fn request(&self, method: Method, url: &str) -> RequestBuilder {
@@ -149,7 +149,7 @@ impl AgentLink {
         self.request(Method::POST, &url).header(CONTENT_TYPE, kind).body(body.to_string())
     }
 
-    async fn asked(&self, request: RequestBuilder) -> Result<Value, Trouble> {
+    async fn exchange(&self, request: RequestBuilder) -> Result<Value, Trouble> {
         let late = |_| Trouble::Broken(format!("no answer within {PATIENCE:?}"));
         let answered = async { read(self.sent(request).await?).await };
         timeout(PATIENCE, answered).await.map_err(late)?
@@ -166,14 +166,14 @@ impl Interface {
     /// Returns the beginning of the paths of REST.
     fn root(&self) -> String {
         match &self.tenant {
-            Some(tenant) => format!("{}/{}", self.url, written(tenant)),
+            Some(tenant) => format!("{}/{}", self.url, path_segment(tenant)),
             None => self.url.clone(),
         }
     }
 }
 
 /// Returns a text as a segment of a path.
-fn written(segment: &str) -> String {
+fn path_segment(segment: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     segment
         .bytes()

@@ -158,21 +158,21 @@ mod tests {
 
     #[test]
     fn words_are_put_together_and_a_whole_replaces_them() {
-        let mut told = ReportedTask::default();
-        told.take(&json!({ "task": { "id": "t", "status": { "state": "TASK_STATE_SUBMITTED" } } }));
-        assert_eq!(told.take(&status("WORKING", "reading")), Some("reading".to_owned()));
+        let mut task = ReportedTask::default();
+        task.take(&json!({ "task": { "id": "t", "status": { "state": "TASK_STATE_SUBMITTED" } } }));
+        assert_eq!(task.take(&status("WORKING", "reading")), Some("reading".to_owned()));
         for event in [
             artifact("a", "one ", false),
             artifact("a", "two", true),
             artifact("b", "x", false),
             artifact("b", "three", false),
         ] {
-            told.take(&event);
+            task.take(&event);
         }
-        assert_eq!(told.verdict(), None);
-        told.take(&status("COMPLETED", ""));
+        assert_eq!(task.verdict(), None);
+        task.take(&status("COMPLETED", ""));
         assert_eq!(
-            (told.task.as_deref(), told.verdict()),
+            (task.task.as_deref(), task.verdict()),
             (Some("t"), Some(Verdict::Done("one two\n\nthree".to_owned())))
         );
     }
@@ -187,40 +187,40 @@ mod tests {
             ("INPUT_REQUIRED", Verdict::Asks("no".to_owned())),
             ("COMPLETED", Verdict::Done("no".to_owned())),
         ] {
-            let mut told = ReportedTask::default();
-            told.take(&status(state, "no"));
-            assert_eq!(told.verdict(), Some(verdict));
+            let mut task = ReportedTask::default();
+            task.take(&status(state, "no"));
+            assert_eq!(task.verdict(), Some(verdict));
         }
-        let mut told = ReportedTask::default();
-        told.take(&json!({ "message": { "parts": [{ "text": "hi" }, { "data": { "a": 1 } }] } }));
-        assert_eq!(told.verdict(), Some(Verdict::Done("hi\n{\"a\":1}".to_owned())));
+        let mut task = ReportedTask::default();
+        task.take(&json!({ "message": { "parts": [{ "text": "hi" }, { "data": { "a": 1 } }] } }));
+        assert_eq!(task.verdict(), Some(Verdict::Done("hi\n{\"a\":1}".to_owned())));
     }
 
     #[test]
     fn half_an_answer_is_told_with_the_words_that_say_so_and_other_words_of_an_end_are_left_out() {
         for (metadata, expected) in [(json!({ "truncated": true }), "half\n\n[it was cut]"), (json!({}), "half")] {
-            let mut told = ReportedTask::default();
-            told.take(&artifact("a", "half", false));
+            let mut task = ReportedTask::default();
+            task.take(&artifact("a", "half", false));
             let mut end = status("COMPLETED", "it was cut");
             end["statusUpdate"]["metadata"] = metadata.clone();
-            told.take(&end);
-            assert_eq!(told.verdict(), Some(Verdict::Done(expected.to_owned())));
-            let mut told = ReportedTask::default();
+            task.take(&end);
+            assert_eq!(task.verdict(), Some(Verdict::Done(expected.to_owned())));
+            let mut task = ReportedTask::default();
             let status = &end["statusUpdate"]["status"];
             let artifacts = json!([{ "artifactId": "a", "parts": [{ "text": "half" }] }]);
-            told.snapshot(&json!({ "id": "t", "status": status, "artifacts": artifacts, "metadata": metadata }));
-            assert_eq!(told.verdict(), Some(Verdict::Done(expected.to_owned())));
+            task.snapshot(&json!({ "id": "t", "status": status, "artifacts": artifacts, "metadata": metadata }));
+            assert_eq!(task.verdict(), Some(Verdict::Done(expected.to_owned())));
         }
     }
 
     #[test]
     fn a_flood_of_artifacts_is_cut() {
-        let mut told = ReportedTask::default();
+        let mut task = ReportedTask::default();
         for index in 0..1000 {
-            told.take(&artifact(&index.to_string(), &"x".repeat(10_000), false));
+            task.take(&artifact(&index.to_string(), &"x".repeat(10_000), false));
         }
-        told.take(&status("COMPLETED", ""));
-        let Some(Verdict::Done(text)) = told.verdict() else { panic!() };
-        assert!(text.len() < 2 * RESULT_MAX && told.artifacts.len() <= ARTIFACTS_MAX, "{}", text.len());
+        task.take(&status("COMPLETED", ""));
+        let Some(Verdict::Done(text)) = task.verdict() else { panic!() };
+        assert!(text.len() < 2 * RESULT_MAX && task.artifacts.len() <= ARTIFACTS_MAX, "{}", text.len());
     }
 }

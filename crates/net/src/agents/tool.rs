@@ -44,10 +44,10 @@ pub(crate) struct AgentTool {
 }
 
 /// A task of an agent, which is told when nobody wants the answer any more.
-struct Wanted {
+struct AgentCall {
     tool: AgentTool,
     account: Account,
-    told: ReportedTask,
+    reported: ReportedTask,
     /// The time of the last report of its progress.
     reported_at: Option<Instant>,
 }
@@ -78,10 +78,10 @@ impl AgentTool {
                 _dropped = gone => {}
             }
         };
-        let wanted = Wanted { tool: self.clone(), account, told: ReportedTask::default(), reported_at: None };
+        let call = AgentCall { tool: self.clone(), account, reported: ReportedTask::default(), reported_at: None };
         // A task of its own, because it goes on when this call is dropped: the agent is told to stop, which it can only
         // be once it has named its task.
-        let ended = tokio::spawn(wanted.run(sent, unwanted.boxed().shared())).await;
+        let ended = tokio::spawn(call.run(sent, unwanted.boxed().shared())).await;
         ended.unwrap_or_else(|error| Answer::Unknown(format!("{}: {error}", self.info.name)))
     }
 
@@ -97,7 +97,7 @@ impl AgentTool {
     }
 }
 
-impl Wanted {
+impl AgentCall {
     /// Follows the task of a message that is being sent, until it has ended or nobody wants it.
     async fn run(
         mut self,
@@ -133,9 +133,9 @@ impl Wanted {
             Err(trouble @ Trouble::Broken(_)) => return Err(self.unknown(&trouble.words())),
             Err(trouble) => return Err(Answer::Failed(self.failed(trouble))),
         };
-        while self.told.task.is_none() {
+        while self.reported.task.is_none() {
             match events.next().await {
-                Some(event) => self.hear(event)?,
+                Some(event) => self.take_event(event)?,
                 None => break,
             }
         }
@@ -145,7 +145,7 @@ impl Wanted {
     /// Follows the task by its events, and by looking at it when they end before it does.
     async fn follow(&mut self, mut events: Events) -> Answer {
         while let Some(event) = events.next().await {
-            if let Err(answer) = self.hear(event) {
+            if let Err(answer) = self.take_event(event) {
                 return answer;
             }
         }
@@ -153,14 +153,14 @@ impl Wanted {
     }
 
     /// Takes in an event; fails with the answer, once the agent has come to one.
-    fn hear(&mut self, event: Result<Value, Trouble>) -> Result<(), Answer> {
+    fn take_event(&mut self, event: Result<Value, Trouble>) -> Result<(), Answer> {
         let event = match event {
             Ok(event) => event,
             Err(trouble @ Trouble::Refused(_)) => return Err(Answer::Failed(self.failed(trouble))),
             // The stream ends with this, and what became of the task is asked.
             Err(Trouble::NotSent(_) | Trouble::Broken(_)) => return Ok(()),
         };
-        let said = self.told.take(&event);
+        let said = self.reported.take(&event);
         let now = Instant::now();
         let is_due = self.reported_at.is_none_or(|at| now.duration_since(at) >= PROGRESS_EVERY);
         if let Some(message) = said.filter(|_| is_due) {
@@ -172,7 +172,7 @@ impl Wanted {
 
     /// Looks at the task until it has ended.
     async fn look(&mut self) -> Answer {
-        let Some(task) = self.told.task.clone() else {
+        let Some(task) = self.reported.task.clone() else {
             return self.unknown("the agent said nothing of its task");
         };
         let mut failed = 0;
@@ -184,7 +184,7 @@ impl Wanted {
             match self.tool.link.about(&self.tool.card.interface, About::Get, &task).await {
                 Ok(task) => {
                     failed = 0;
-                    self.told.snapshot(&task);
+                    self.reported.snapshot(&task);
                 }
                 Err(Trouble::Refused(why)) => return self.unknown(&why),
                 Err(trouble) => {
@@ -202,8 +202,8 @@ impl Wanted {
 
     /// Returns the answer, once the agent has come to one.
     fn answer(&mut self) -> Option<Answer> {
-        let verdict = self.told.verdict()?;
-        let task = self.told.task.take();
+        let verdict = self.reported.verdict()?;
+        let task = self.reported.task.take();
         Some(match verdict {
             Verdict::Done(text) => Answer::Done { text, data: None },
             Verdict::Failed(why) => Answer::Failed(format!("{}: {why}", self.tool.info.name)),
@@ -217,12 +217,12 @@ impl Wanted {
 
     /// Cancels the task, and returns what became of it.
     async fn stop(&mut self) -> Answer {
-        let Some(task) = self.told.task.clone() else {
+        let Some(task) = self.reported.task.clone() else {
             return self.unknown("the agent said nothing of its task");
         };
         match self.tool.link.about(&self.tool.card.interface, About::Cancel, &task).await {
             Ok(ended) => {
-                self.told.snapshot(&ended);
+                self.reported.snapshot(&ended);
                 self.answer().unwrap_or_else(|| self.unknown("the agent is still stopping it"))
             }
             // It has ended meanwhile, or cannot be stopped.

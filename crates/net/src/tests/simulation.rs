@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep};
 
 use super::world::{House, LEASE, Running, invocation, tool};
 use crate::memory::{Faults, MemoryNetwork};
-use crate::remote::NetworkToolCatalog;
 
 const ENSEMBLES: usize = 50;
 /// The number of peers that each ensemble dials.
@@ -148,7 +147,7 @@ async fn live(seed: u64) -> usize {
         for call in 0..CALLS_PER_ROUND {
             let from = town.dice.below(ENSEMBLES);
             let Some(running) = &town.running[from] else { continue };
-            let known = NetworkToolCatalog::all(&running.network).resolve();
+            let known = running.network.peer_tools();
             if known.is_empty() {
                 continue;
             }

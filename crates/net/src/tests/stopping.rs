@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::world::{House, LEASE, Running, invocation, tool};
 use crate::memory::{Faults, MemoryNetwork};
-use crate::remote::{NetworkTool, NetworkToolCatalog};
+use crate::remote::NetworkTool;
 
 /// The maximum time a call may take to end after a cancel, in these ensembles.
 const GRACE: Duration = Duration::from_secs(1);
@@ -224,7 +224,7 @@ async fn who_is_about_to_stop_says_so_and_is_passed_over() {
 
     kitchen.network.drain();
     sleep(Duration::from_millis(10)).await;
-    let offered = NetworkToolCatalog::tagged("food", &room.network).resolve();
+    let offered = room.network.peer_tools();
     assert_eq!(offered.iter().map(|tool| tool.info().name.as_str()).collect::<Vec<_>>(), ["pantry.look"]);
     assert_eq!(NetworkTool::discover("look", &room.network).unwrap().info().name, "pantry.look");
     let any = Account::default().on(Terms::default(), Provider::Any);

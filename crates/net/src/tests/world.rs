@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 use crate::memory::MemoryNetwork;
 use crate::network::{Dialling, Network, Options};
 use crate::serve::{Serve, pool};
-use crate::share::{PeerRunFactory, Share, What};
+use crate::share::{PeerRunFactory, Share, SharedWork};
 use crate::transport::{Address, Connection, Transport};
 
 pub(super) const LEASE: Duration = Duration::from_secs(2);
@@ -69,7 +69,7 @@ impl House {
     pub(super) fn tool(mut self, name: &str, tags: &[&str], tool: &ScriptedTool) -> House {
         self.tools.retain(|known| known.info().name != tool.info().name);
         self.tools.push(tool.clone());
-        let what = What::Tool(tool.info().clone());
+        let what = SharedWork::Tool(tool.info().clone());
         self.shares.push(Share {
             name: name.to_owned(),
             tags: tags.iter().map(|t| (*t).to_owned()).collect(),
@@ -87,7 +87,7 @@ impl House {
             name: name.to_owned(),
             tags: Vec::new(),
             owner: Owner::local(),
-            what: What::Task(Box::new(draft)),
+            what: SharedWork::Task(Box::new(draft)),
         });
         self
     }
@@ -95,7 +95,7 @@ impl House {
     /// Shares a task that takes an answer as it is when it was cut.
     pub(super) fn accepting(self, name: &str) -> House {
         let mut house = self.task(name, &[]);
-        if let Some(Share { what: What::Task(draft), .. }) = house.shares.last_mut() {
+        if let Some(Share { what: SharedWork::Task(draft), .. }) = house.shares.last_mut() {
             draft.on_truncated = OnTruncated::Accept;
         }
         house

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Agent;
 use super::tasks::{Found, Shown};
-use crate::openai::{End, Piece, Step, Teller, Work};
+use crate::openai::{End, Piece, Step, StepWriter, Work};
 
 /// A task that is told.
 struct Telling {
@@ -20,7 +20,7 @@ struct Telling {
     context: String,
     /// Its steps; none once the last event was made.
     steps: Option<BoxStream<'static, Step>>,
-    teller: Teller,
+    teller: StepWriter,
     /// The words of the result that were sent.
     sent: String,
     /// Whether the next words replace those that were sent.
@@ -59,7 +59,7 @@ impl Agent {
             task: found.id.clone(),
             context: found.context.clone(),
             steps: Some(work.steps.take_until(self.edge.site.closed()).boxed()),
-            teller: Teller::default(),
+            teller: StepWriter::default(),
             sent: String::new(),
             replaces: true,
             works: false,

@@ -178,7 +178,7 @@ impl Agent {
             Err(engine::Error::NotFound(_)) => {
                 let waiting = thread.queue.iter().find(|waiting| waiting.turn == id);
                 let waiting = waiting.ok_or_else(|| A2aError::no_task(id))?;
-                Stage::Waiting { content: waiting.say.content.to_string(), at: thread.updated_at }
+                Stage::Waiting { content: waiting.message.content.to_string(), at: thread.updated_at }
             }
             Err(error) => return Err(error.into()),
         };

@@ -63,7 +63,7 @@ impl Handler {
         let may_decide = self.pass.check(Scope::Review).is_ok();
         let mut task = begun(&run, id);
         if !open.is_empty() && !may_decide {
-            let told = open.iter().map(|question| question.told(&self.edge.base())).collect::<Vec<_>>();
+            let told = open.iter().map(|question| question.with_link(&self.edge.base())).collect::<Vec<_>>();
             task = task.with_status_message(told.join("\n"));
         }
         let payload = if run.ended() {
@@ -138,7 +138,7 @@ pub(super) fn finished(run: &Run, id: &str) -> CallToolResult {
     let ResultFrame::RunResult(result) = run.result(id);
     let (text, data) = if is_turn(id) {
         let last = run.rows().iter().rev().find(|row| row.role == Role::Assistant);
-        let text = last.map(|row| row.shown().to_string()).unwrap_or_default();
+        let text = last.map(|row| row.visible_text().to_string()).unwrap_or_default();
         let chat = run.spec().chat.as_ref();
         let data = chat.map(|chat| json!({ ANSWER: text, CONVERSATION: chat.thread }));
         (text, data)

@@ -182,7 +182,7 @@ impl Handler {
     async fn left_waiting(&self, offer: &Offer, id: &str) -> Result<CallToolResult, ErrorData> {
         let base = self.edge.base();
         let open = self.work(id).await?.open_questions(id);
-        let lines: Vec<String> = open.iter().map(|question| question.told(&base)).collect();
+        let lines: Vec<String> = open.iter().map(|question| question.with_link(&base)).collect();
         let said = format!("It waits for a person, and goes on once they have decided (task {id}).");
         let content = vec![ContentBlock::text([&[said], &lines[..]].concat().join("\n\n"))];
         // Words are no result of a tool that has promised data.

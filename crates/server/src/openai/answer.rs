@@ -19,8 +19,8 @@ use super::error::OpenAiError;
 use super::head::{Head, Usage};
 use super::request::Asked;
 use super::responses::Responding;
-use super::teller::{Piece, Teller};
-use super::told::End;
+use super::step_writer::{Piece, StepWriter};
+use super::steps::End;
 use crate::once::Streamed;
 use consort_inbound::problem::{Code, Problem};
 
@@ -134,7 +134,7 @@ pub(super) async fn answered(edge: &Edge, asked: &Asked, form: Form, work: Work)
         None => json!({ "runId": work.id }),
     };
     let steps = work.steps.take_until(edge.site.closed());
-    let pieces = steps.scan(Teller::default(), |teller, step| std::future::ready(Some(teller.take(step))));
+    let pieces = steps.scan(StepWriter::default(), |teller, step| std::future::ready(Some(teller.take(step))));
     let pieces = pieces.flat_map(stream::iter).boxed();
     let usage = Count { id: work.id, engine: work.engine };
     let answering = Answering { wire, pieces, usage, throwaway: work.throwaway };

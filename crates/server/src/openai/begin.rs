@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use axum::http::header::HOST;
 use consort_chat::{Chats, MessageState, Numbered, Thread};
-use consort_core::chat::{IfBusy, Say};
+use consort_core::chat::{IfBusy, UserMessage};
 use consort_core::owner::Sight;
 use consort_log as log;
 use consort_runtime::engine::Engine;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::error::wrong;
 use super::request::{Asked, ThreadChoice};
-use super::told::{self, Step};
+use super::steps::{self, Step};
 use crate::Site;
 use crate::access::Caller;
 use crate::once::Begun;
@@ -148,7 +148,7 @@ impl Edge {
     /// Follows a run from this event on. The events before are read, because later ones are told by what they say.
     pub(crate) async fn run_after(&self, id: Arc<str>, from: u64) -> Result<Work, Problem> {
         let frames = self.runs.tail(&id, 0).await?;
-        let reader = told::Run::new(self.base());
+        let reader = steps::Run::new(self.base());
         let steps = frames.scan(reader, move |reader, frame| {
             let is_old = frame.as_ref().is_ok_and(|frame| is_before(frame, from));
             let steps = reader.steps(frame);
@@ -163,8 +163,8 @@ impl Edge {
         let chats = &self.site.server.chats;
         let thread = self.thread(&asked.place).await?;
         self.check_approvals(&thread).await?;
-        let seat = chats.seat(&thread.id);
-        let said = match chats.say(&self.caller.0, &thread.id, self.say(asked)).await {
+        let subscription = chats.subscribe(&thread.id);
+        let said = match chats.send(&self.caller.0, &thread.id, self.say(asked)).await {
             Ok(said) => said,
             Err(error) => {
                 if asked.place == ThreadChoice::New {
@@ -174,8 +174,10 @@ impl Edge {
             }
         };
         let frames = match said.place {
-            MessageState::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
-            MessageState::Waits { .. } => chats.turn_in_line(&self.caller.0, &thread.id, (seat, said.turn.clone())),
+            MessageState::Begun { seq } => chats.turn(&subscription, &said.turn, seq).await?,
+            MessageState::Waits { .. } => {
+                chats.queued_turn(&self.caller.0, &thread.id, (subscription, said.turn.clone()))
+            }
         };
         let throwaway = asked.is_auxiliary().then(|| self.throwaway(&thread.id));
         Ok(Work { throwaway, ..self.turn_of((thread.id, said.turn), frames, 0) })
@@ -189,7 +191,7 @@ impl Edge {
     /// Follows a turn from this event on.
     pub(crate) fn turn_after(&self, thread: &str, turn: Arc<str>, from: u64) -> Work {
         let chats = &self.site.server.chats;
-        let frames = chats.turn_in_line(&self.caller.0, thread, (chats.seat(thread), turn.clone()));
+        let frames = chats.queued_turn(&self.caller.0, thread, (chats.subscribe(thread), turn.clone()));
         self.turn_of((thread.to_owned(), turn), frames, from)
     }
 
@@ -199,7 +201,7 @@ impl Edge {
         frames: BoxStream<'static, Result<Numbered, log::Error>>,
         from: u64,
     ) -> Work {
-        let reader = told::Turn::new(self.base());
+        let reader = steps::Turn::new(self.base());
         let steps = frames.scan(reader, move |reader, frame| {
             let told = frame.as_ref().ok().and_then(|numbered| numbered.frame.as_ref());
             let is_old = told.is_some_and(|frame| is_before(frame, from));
@@ -251,9 +253,9 @@ impl Edge {
         Err(Problem::new(Code::ApprovalPending, message))
     }
 
-    fn say(&self, asked: &Asked) -> Say {
+    fn say(&self, asked: &Asked) -> UserMessage {
         let is_auxiliary = asked.is_auxiliary();
-        Say {
+        UserMessage {
             content: asked.content.as_str().into(),
             model: self.site.server.aux_model.clone().filter(|_| is_auxiliary),
             if_busy: IfBusy::Queue,
@@ -264,7 +266,7 @@ impl Edge {
             without_tools: is_auxiliary,
             model_options: asked.options,
             traceparent: trace(&self.headers),
-            ..Say::default()
+            ..UserMessage::default()
         }
     }
 

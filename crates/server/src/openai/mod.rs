@@ -17,7 +17,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use consort_inbound::openai::{completions, error, files, head, lean, request, responses, teller, told};
+use consort_inbound::openai::{completions, error, files, head, request, responses, split_body, step_writer, steps};
 use consort_runtime::engine::Engine;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -25,8 +25,8 @@ use serde_json::{Map, Value};
 pub(crate) use consort_inbound::openai::error::OpenAiError;
 pub(crate) use consort_inbound::openai::is_path;
 pub(crate) use consort_inbound::openai::request::{Asked, ThreadChoice};
-pub(crate) use consort_inbound::openai::teller::{Piece, Teller};
-pub(crate) use consort_inbound::openai::told::{End, Step};
+pub(crate) use consort_inbound::openai::step_writer::{Piece, StepWriter};
+pub(crate) use consort_inbound::openai::steps::{End, Step};
 
 pub(crate) use self::begin::{Edge, Work};
 

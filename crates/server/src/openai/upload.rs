@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::Edge;
 use super::files::Brought;
-use super::lean::Lean;
 use super::request::Asked;
+use super::split_body::SplitBody;
 use crate::Site;
 use crate::body::{self, json_or_untyped};
 use crate::once;
@@ -86,7 +86,8 @@ impl FromRequest<Arc<Site>> for SentWithFiles {
         let is_typed = json_or_untyped(request.headers());
         let (body, counted) = body::read_apart(site, request).await?;
         let is_large = body.len() > busy::BYTES;
-        let Lean { json, files } = if is_large { busy::in_place(|| Lean::of(&body)) } else { Lean::of(&body) };
+        let SplitBody { json, files } =
+            if is_large { busy::in_place(|| SplitBody::of(&body)) } else { SplitBody::of(&body) };
         let max = site.server.max_body_bytes;
         if json.len() > max {
             let rest = json.len();

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use consort_core::frame::field::Iso;
 use consort_core::spec::Kind;
-use consort_net::Gone;
+use consort_net::DepartedPeer;
 use consort_net::network::{PeerView, RequestView};
 use consort_net::wire::{Availability, Capability, Hello};
 use consort_runtime::engine::Engine;
@@ -140,7 +140,7 @@ async fn network(
         shared_capabilities: about.shared_capabilities,
         capabilities: network.registry(|registry| registry.size()),
         peers,
-        gone: network.gone().into_iter().map(gone).collect(),
+        gone: network.departed().into_iter().map(gone).collect(),
     })
 }
 
@@ -175,7 +175,7 @@ fn described(peer: PeerView) -> Peer {
     }
 }
 
-fn gone(gone: Gone) -> GonePeer {
+fn gone(gone: DepartedPeer) -> GonePeer {
     GonePeer { name: gone.name.to_string(), at: Iso(gone.at), about: about(gone.hello) }
 }
 

@@ -7,7 +7,7 @@ use consort_core::choice::{AnyCase, Choice};
 use consort_core::decide::{Command, Refused};
 use consort_core::event::Decision;
 use consort_core::frame::parse_review_id;
-use consort_core::gate::ReviewStanding;
+use consort_core::gate::ReviewStatus;
 use consort_core::spec::Kind;
 use consort_core::text::Text;
 use consort_core::view::{Review, awaits_review};
@@ -157,8 +157,8 @@ pub(crate) async fn decided(
     let (run, review) = parse_review_id(id).ok_or_else(|| unknown(id))?;
     match standing(runs, run, review).await? {
         None => return Err(unknown(id)),
-        Some(ReviewStanding::Decided(verdict, made)) => return Err(Problem::resolved(id, verdict, made)),
-        Some(ReviewStanding::Open) => {}
+        Some(ReviewStatus::Decided(verdict, made)) => return Err(Problem::resolved(id, verdict, made)),
+        Some(ReviewStatus::Open) => {}
     }
     let sent = sent?;
     let decision = decision(sent)?;
@@ -174,9 +174,9 @@ pub(crate) async fn decided(
     Ok(Decided { review_id: id.to_owned(), decision: said, status: Applied::Applied })
 }
 
-async fn standing(runs: &Engine, run: &str, review: u32) -> Result<Option<ReviewStanding>, Problem> {
+async fn standing(runs: &Engine, run: &str, review: u32) -> Result<Option<ReviewStatus>, Problem> {
     match reached(runs, run).run(run).await {
-        Ok(state) => Ok(state.review_standing(review)),
+        Ok(state) => Ok(state.review_status(review)),
         Err(engine::Error::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }

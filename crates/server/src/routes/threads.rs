@@ -7,8 +7,8 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use consort_chat::{FramePage, MessageState, Said, Seat, Start, ThreadView};
-use consort_core::chat::{self, MessageView, Mode, Role, Row, Say, SayRequest};
+use consort_chat::{FramePage, MessageState, SentMessage, Start, ThreadView, TurnSubscription};
+use consort_core::chat::{self, MessageRequest, MessageView, Mode, Role, Row, UserMessage};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ fn turn_endpoints() -> Vec<Endpoint> {
             .named(Tag::Threads, "say", "Send a message")
             .needs(Scope::Run, Whose::Key)
             .takes(&[TRACEPARENT])
-            .body::<SayRequest>()
+            .body::<MessageRequest>()
             .names_unknown()
             .streams(
                 "The turn's frames, when `Accept` is `text/event-stream`; where it must wait, from when it begins.",
@@ -318,12 +318,12 @@ async fn say(
     sent: Result<Sent, Problem>,
 ) -> Result<Response, Problem> {
     let sent = sent?;
-    let say = Say { traceparent: trace(&headers), ..heard(&site, &pass, &sent).await? };
+    let say = UserMessage { traceparent: trace(&headers), ..heard(&site, &pass, &sent).await? };
     let warnings = say.warnings(&sent.0, &[]);
     let chats = &site.server.chats;
-    let seat = chats.seat(&id);
-    let said = chats.say(&pass.caller.0, &id, say).await?;
-    answered(&site, &pass.caller, (&id, warnings), (seat, said), &headers).await
+    let subscription = chats.subscribe(&id);
+    let said = chats.send(&pass.caller.0, &id, say).await?;
+    answered(&site, &pass.caller, (&id, warnings), (subscription, said), &headers).await
 }
 
 /// Continues the last answer, which was cut off.
@@ -333,10 +333,10 @@ async fn go_on(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let client = Say { traceparent: trace(&headers), ..Say::default() };
-    let seat = site.server.chats.seat(&id);
-    let said = site.server.chats.go_on(&caller.0, &id, client).await?;
-    answered(&site, &caller, (&id, Vec::new()), (seat, said), &headers).await
+    let client = UserMessage { traceparent: trace(&headers), ..UserMessage::default() };
+    let subscription = site.server.chats.subscribe(&id);
+    let said = site.server.chats.continue_answer(&caller.0, &id, client).await?;
+    answered(&site, &caller, (&id, Vec::new()), (subscription, said), &headers).await
 }
 
 /// Streams the turn's frames where they are wanted, else responds that it was accepted.
@@ -344,7 +344,7 @@ async fn answered(
     site: &Arc<Site>,
     caller: &Caller,
     (id, warnings): (&str, Vec<String>),
-    (seat, said): (Arc<Seat>, Said),
+    (subscription, said): (Arc<TurnSubscription>, SentMessage),
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
     let accepted = accepted(id, &said, warnings);
@@ -355,8 +355,8 @@ async fn answered(
     let repeated = Streamed(json!(accepted));
     let chats = &site.server.chats;
     let frames = match said.place {
-        MessageState::Begun { seq } => chats.turn(&seat, &said.turn, seq).await?,
-        MessageState::Waits { .. } => chats.turn_in_line(&caller.0, id, (seat, said.turn)),
+        MessageState::Begun { seq } => chats.turn(&subscription, &said.turn, seq).await?,
+        MessageState::Waits { .. } => chats.queued_turn(&caller.0, id, (subscription, said.turn)),
     };
     Ok((warnings, Extension(repeated), chat_sse(site, frames, Filter::All)).into_response())
 }
@@ -365,7 +365,7 @@ async fn answered(
 pub(crate) async fn streamed(site: &Site, caller: &Caller, thread: &str, turn: Arc<str>) -> Result<Response, Problem> {
     let chats = &site.server.chats;
     chats.thread(&caller.0, thread).await?;
-    let frames = chats.turn_in_line(&caller.0, thread, (chats.seat(thread), turn));
+    let frames = chats.queued_turn(&caller.0, thread, (chats.subscribe(thread), turn));
     Ok(chat_sse(site, frames, Filter::All))
 }
 
@@ -373,17 +373,17 @@ pub(crate) async fn streamed(site: &Site, caller: &Caller, thread: &str, turn: A
 const PASSED_OVER: [&str; 2] = ["agent_mode", "tools"];
 
 /// Reads a message from a request, and finds the files it names.
-pub(crate) async fn heard(site: &Site, pass: &Pass, sent: &Sent) -> Result<Say, Problem> {
+pub(crate) async fn heard(site: &Site, pass: &Pass, sent: &Sent) -> Result<UserMessage, Problem> {
     for field in PASSED_OVER.into_iter().filter(|field| sent.0.get(field).is_some()) {
         tracing::debug!(field, "a field of a message changes nothing any more");
     }
-    let mut say = Say::read(&sent.0)?;
+    let mut say = UserMessage::read(&sent.0)?;
     say.files = site.engine().seen_with(pass.sight.clone()).attached(&say.attachments).await?;
     Ok(say)
 }
 
 /// Returns the response about an accepted message.
-pub(crate) fn accepted(thread: &str, said: &Said, warnings: Vec<String>) -> SaidView {
+pub(crate) fn accepted(thread: &str, said: &SentMessage, warnings: Vec<String>) -> SaidView {
     let (seq, queue_position) = match said.place {
         MessageState::Begun { seq } => (Some(seq), None),
         MessageState::Waits { position } => (None, Some(position)),
@@ -435,6 +435,6 @@ fn paragraph(row: &Row) -> Option<String> {
         Role::Assistant => "Assistant",
         Role::Tool => return None,
     };
-    let shown = row.shown();
+    let shown = row.visible_text();
     (!shown.is_empty()).then(|| format!("**{who}:** {shown}"))
 }

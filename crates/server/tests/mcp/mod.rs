@@ -11,7 +11,7 @@ use consort_core::owner::Owner;
 use consort_core::spec::{OnTruncated, ReviewRule};
 use consort_log::MemoryLog;
 use consort_models::{Line, ScriptedModel};
-use consort_net::share::{Share, What};
+use consort_net::share::{Share, SharedWork};
 use consort_runtime::admission::Capacity;
 use consort_runtime::engine::Engine;
 use consort_server::Server;
@@ -32,15 +32,15 @@ const TASKS: &str = "io.modelcontextprotocol/tasks";
 pub(crate) fn sharing(engine: Engine) -> Server {
     let catalog = engine.seams().catalog();
     let shared =
-        |name: &str, what: What| Share { name: name.to_owned(), tags: Vec::new(), owner: Owner::local(), what };
+        |name: &str, what: SharedWork| Share { name: name.to_owned(), tags: Vec::new(), owner: Owner::local(), what };
     let tool = catalog.tools.iter().find(|tool| tool.name == "calculator").unwrap().clone();
     let plain = Draft { name: Some("plain".to_owned()), description: "Do it".to_owned(), ..Draft::default() };
     let careful = Draft { review: Some(ReviewRule::Required), ..task("careful") };
     let shares = vec![
-        shared("sums", What::Tool(tool)),
-        shared("about topic", What::Task(Box::new(task("about")))),
-        shared("plain", What::Task(Box::new(plain))),
-        shared("careful", What::Task(Box::new(careful))),
+        shared("sums", SharedWork::Tool(tool)),
+        shared("about topic", SharedWork::Task(Box::new(task("about")))),
+        shared("plain", SharedWork::Task(Box::new(plain))),
+        shared("careful", SharedWork::Task(Box::new(careful))),
     ];
     let shared_workflows = vec![("report".to_owned(), "weekly".to_owned())];
     Server { shares, shared_workflows, max_body_bytes: 65_536, ..server(engine, vec![task("a")]) }
@@ -58,7 +58,7 @@ pub(crate) fn cutting() -> Server {
     let brief = Draft { on_truncated: OnTruncated::Accept, ..task("brief") };
     let data = Draft { description: "Do data".to_owned(), output_schema: Some(schema), ..brief.clone() };
     for (name, draft) in [("brief", brief), ("data", data)] {
-        let what = What::Task(Box::new(draft));
+        let what = SharedWork::Task(Box::new(draft));
         server.shares.push(Share { name: name.to_owned(), tags: Vec::new(), owner: Owner::local(), what });
     }
     server

@@ -8,7 +8,7 @@ use consort_core::owner::Owner;
 use consort_core::spec::ReviewRule;
 use consort_models::{Line, ScriptedModel};
 use consort_net::serve::Serve;
-use consort_net::share::{PeerRunFactory, Share, What};
+use consort_net::share::{PeerRunFactory, Share, SharedWork};
 use consort_runtime::admission::Capacity;
 use consort_server::access::{Key, Scope};
 use consort_tools::ScriptedTool;
@@ -38,9 +38,9 @@ async fn sharing() -> (Here, ScriptedTool) {
         Share { name: name.to_owned(), tags: Vec::new(), owner, what }
     };
     let shares = vec![
-        share("count", What::Tool(tool)),
-        share("cook", What::Task(Box::new(cook))),
-        share("plain", What::Task(Box::new(plain))),
+        share("count", SharedWork::Tool(tool)),
+        share("cook", SharedWork::Task(Box::new(cook))),
+        share("plain", SharedWork::Task(Box::new(plain))),
     ];
     let run_factory = PeerRunFactory { ensemble, catalog, shares };
     server.network.offer(Arc::new(Serve::new("test", run_factory, server.engine.clone(), 8)));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use consort_chat::{Error, Start};
-use consort_core::chat::{Say, manifest};
+use consort_core::chat::{UserMessage, manifest};
 use consort_log::MemoryLog;
 use consort_models::{Line, ScriptedModel};
 use consort_runtime::admission::Capacity;
@@ -242,9 +242,9 @@ fn life(log: &Arc<MemoryLog>) -> Server {
     server(engine_over(log.clone(), model, Capacity::UNLIMITED), Vec::new())
 }
 
-fn offering(tools: &Value) -> Say {
+fn offering(tools: &Value) -> UserMessage {
     let message = json!({ "content": "paste it", "chat_context": "editor" });
-    Say { client_tools: manifest(tools).unwrap(), ..Say::read(&message).unwrap() }
+    UserMessage { client_tools: manifest(tools).unwrap(), ..UserMessage::read(&message).unwrap() }
 }
 
 /// Follows the thread until a frame of this type.
@@ -263,7 +263,7 @@ async fn until(server: &Server, thread: &str, kind: &str) -> Value {
 async fn pasting(server: &Server) -> (String, String) {
     let thread = server.chats.create(ME, None).await.unwrap().id;
     let say = offering(&json!([{ "name": "ui_paste", "description": "pastes" }]));
-    server.chats.say(ME, &thread, say).await.unwrap();
+    server.chats.send(ME, &thread, say).await.unwrap();
     let call = until(server, &thread, "tool_call").await;
     assert_eq!((&call["name"], &call["args"]), (&json!("ui_paste"), &json!({ "input": "node" })));
     (thread, call["tool_call_id"].as_str().unwrap().to_owned())
@@ -310,8 +310,8 @@ async fn a_client_offers_tools_of_its_own_and_replaces_none_of_the_servers() {
     }
     let server = life(&Arc::default());
     let thread = server.chats.create(ME, None).await.unwrap().id;
-    let outside = Say { editor: None, ..offering(&json!([{ "name": "ui_paste" }])) };
-    server.chats.say(ME, &thread, outside).await.unwrap();
+    let outside = UserMessage { editor: None, ..offering(&json!([{ "name": "ui_paste" }])) };
+    server.chats.send(ME, &thread, outside).await.unwrap();
     assert!(said(&server, &thread).await[0].contains("there is no tool called `ui_paste`"), "only in the editor");
 }
 

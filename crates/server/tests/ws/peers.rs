@@ -9,7 +9,7 @@ use consort_core::spec::ReviewRule;
 use consort_models::{self as model, Line, ScriptedModel};
 use consort_net::remote::NetworkTool;
 use consort_net::serve::Serve;
-use consort_net::share::{PeerRunFactory, Share, What};
+use consort_net::share::{PeerRunFactory, Share, SharedWork};
 use consort_runtime::admission::Capacity;
 use consort_server::Server;
 use consort_tools::{Account, Answer, Invocation, Tool};
@@ -40,8 +40,8 @@ fn sharing_as(model: ScriptedModel, other: impl FnOnce(Draft) -> Draft) -> Serve
         what,
     };
     let shares = vec![
-        share("stock", What::Tool(calculator), &["food"]),
-        share("cook", What::Task(Box::new(cook)), &["food", "hot"]),
+        share("stock", SharedWork::Tool(calculator), &["food"]),
+        share("cook", SharedWork::Task(Box::new(cook)), &["food", "hot"]),
     ];
     let run_factory = PeerRunFactory { ensemble, catalog, shares };
     server.network.offer(Arc::new(Serve::new("test", run_factory, server.engine.clone(), 8)));

@@ -1,12 +1,12 @@
-//! The recorded parts of a turn of a chat. This file defines the turn itself; `said` reads the message that begins it,
-//! `event` has the events that only turns have, `permission` the words for questions and answers, `grant` what was
-//! allowed, `taint` what the thread has read.
+//! The recorded parts of a turn of a chat. This file defines the turn itself; `user_message` reads the message that
+//! begins it, `event` has the events that only turns have, `permission` the words for questions and answers, `grant`
+//! what was allowed, `taint` what the thread has read.
 
 mod event;
 mod grant;
 mod permission;
-mod said;
 mod taint;
+mod user_message;
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 pub use event::ChatEventKind;
 pub use grant::{GRANTS_MAX, Grant, GrantView};
 pub use permission::{Answer, Mode, Reason};
-pub use said::{CONTENT_MAX, Entry, IfBusy, Presence, Say, manifest, mode};
 pub use taint::{Carried, Taint, brought_source, is_said};
+pub use user_message::{CONTENT_MAX, Entry, IfBusy, Presence, UserMessage, manifest, mode};
 
 use crate::id::Millis;
 use crate::message::{Attached, Message, Part, Reply, Stop};

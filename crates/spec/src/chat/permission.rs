@@ -4,10 +4,14 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The permission mode: the calls that may be made without asking, the strictest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Mode {
     /// Nothing that has an effect, not even when asked.
     Plan,
@@ -21,11 +25,7 @@ pub enum Mode {
 impl Mode {
     /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            Mode::Plan => "plan",
-            Mode::Default => "default",
-            Mode::Auto => "auto",
-        }
+        self.into()
     }
 
     /// Returns the mode of this name.
@@ -35,8 +35,9 @@ impl Mode {
 }
 
 /// The end of a question for permission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Answer {
     /// This call may be made.
     Allow,
@@ -59,13 +60,7 @@ impl fmt::Display for Answer {
 impl Answer {
     /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            Answer::Allow => "allow",
-            Answer::AllowForChat => "allow_for_chat",
-            Answer::Deny => "deny",
-            Answer::Expired => "expired",
-            Answer::Closed => "closed",
-        }
+        self.into()
     }
 
     /// Returns the answer of this name, if a person can give it.

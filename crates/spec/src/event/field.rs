@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use crate::cause::{Cause, TaskFailure};
 use crate::id::{Id, Millis};
@@ -34,8 +35,9 @@ pub enum Subject {
 }
 
 /// The key that an expression is written under.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Key {
     /// The condition under which work is done.
     When,
@@ -48,11 +50,7 @@ pub enum Key {
 impl Key {
     /// Returns the key as it is written.
     pub fn word(self) -> &'static str {
-        match self {
-            Key::When => "when",
-            Key::ForEach => "for_each",
-            Key::RepeatUntil => "repeat_until",
-        }
+        self.into()
     }
 
     /// Returns the failure of a task whose expression has no usable value.
@@ -170,8 +168,9 @@ pub enum Timing {
 }
 
 /// A reviewer's decision.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "word", rename_all = "SCREAMING_SNAKE_CASE")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Decision {
     /// The task goes on with the output as it is.
     Continue,
@@ -202,12 +201,7 @@ impl Decision {
 impl Decision {
     /// Returns the word for the decision on the wire.
     pub fn word(&self) -> &'static str {
-        match self {
-            Decision::Continue => "CONTINUE",
-            Decision::Edit { .. } => "EDIT",
-            Decision::ExitEarly => "EXIT_EARLY",
-            Decision::Reject { .. } => "REJECT",
-        }
+        self.into()
     }
 }
 

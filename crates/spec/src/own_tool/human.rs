@@ -36,7 +36,7 @@ pub fn info() -> ToolInfo {
 }
 
 /// Returns the result of a person's decision for the model; none when it ends the run.
-pub fn heard(decision: &Decision) -> Option<Outcome> {
+pub fn outcome_of(decision: &Decision) -> Option<Outcome> {
     match decision {
         Decision::Continue => Some(Outcome::answer("The person has read this and says: go on.")),
         Decision::Edit { output } => Some(Outcome::answer(output.shared())),

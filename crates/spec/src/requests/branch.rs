@@ -121,7 +121,7 @@ impl Spec {
     }
 
     /// Returns an expression by its owner and its key.
-    pub fn written(&self, of: &Subject, key: Key) -> Option<&Expression> {
+    pub fn expression(&self, of: &Subject, key: Key) -> Option<&Expression> {
         let (when, each, repeat) = match of {
             Subject::Task { conversation } => {
                 let task = self.tasks.get(conversation.task_index())?;

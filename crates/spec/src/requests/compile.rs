@@ -207,7 +207,7 @@ impl Compiler<'_> {
     /// Checks the options against the models that are asked first; for fallbacks, options are adapted to the
     /// model.
     fn check_model_options(&mut self, spec: &Spec) {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for (index, task) in spec.tasks.iter().enumerate().filter(|(_, task)| task.handler.is_none()) {
             let alias = task.model.as_ref().unwrap_or(&spec.model);
             let Some(model) = self.catalog.models.iter().find(|model| model.alias == *alias) else { continue };
@@ -216,7 +216,7 @@ impl Compiler<'_> {
             let found: Vec<_> = own.chain(of_run).collect();
             for (place, (option, message)) in found {
                 let place = format!("{place}modelOptions.{}", option.field());
-                if told.insert((place.clone(), message.clone())) {
+                if reported.insert((place.clone(), message.clone())) {
                     self.mistake(Code::BadRequest, place, message);
                 }
             }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 use crate::text::shortened;
 
@@ -20,9 +21,10 @@ pub struct Mistake {
 }
 
 /// Kinds of mistakes, with the names they have on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(rename = "MistakeCode")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Code {
     /// Anything without a code of its own.
     BadRequest,
@@ -48,26 +50,14 @@ pub enum Code {
     NotConfigured,
     /// A chat message wants an image, a sound or a film.
     #[serde(rename = "media_generation_unavailable")]
+    #[strum(serialize = "media_generation_unavailable")]
     MediaGenerationUnavailable,
 }
 
 impl Code {
     /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            Code::BadRequest => "BAD_REQUEST",
-            Code::InvalidTool => "INVALID_TOOL",
-            Code::InvalidModel => "INVALID_MODEL",
-            Code::ModelCannotSee => "MODEL_CANNOT_SEE",
-            Code::InvalidTaskOverride => "INVALID_TASK_OVERRIDE",
-            Code::CircularDependency => "CIRCULAR_DEPENDENCY",
-            Code::MissingInput => "MISSING_INPUT",
-            Code::InvalidSchema => "INVALID_SCHEMA",
-            Code::InvalidExpression => "INVALID_EXPRESSION",
-            Code::TemplateTooLarge => "TEMPLATE_TOO_LARGE",
-            Code::NotConfigured => "NOT_CONFIGURED",
-            Code::MediaGenerationUnavailable => "media_generation_unavailable",
-        }
+        self.into()
     }
 }
 
@@ -78,7 +68,7 @@ impl Mistake {
     }
 
     /// Returns the message of the protocol: without the path where the message itself names the wrong value.
-    pub fn told(&self) -> String {
+    pub fn protocol_message(&self) -> String {
         match self.code {
             Code::InvalidTool | Code::InvalidModel | Code::InvalidTaskOverride | Code::CircularDependency => {
                 self.message.clone()

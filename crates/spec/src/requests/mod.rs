@@ -1,7 +1,6 @@
 //! The requests of people: a [`draft`] as written or a [`request`] as JSON, filled in and checked by [`compile`] into a
 //! [`spec`]; and the [`catalog`] of models and tools it chooses from.
 
-pub mod again;
 pub mod agent;
 pub mod attachments;
 pub mod bounds;
@@ -9,6 +8,7 @@ pub mod branch;
 pub mod catalog;
 pub mod choice;
 pub mod compile;
+pub mod continuation;
 pub mod delegation;
 pub mod draft;
 pub mod dynamic;

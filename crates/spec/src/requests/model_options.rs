@@ -2,6 +2,7 @@
 //! of them; the setting nearest to the call counts, and an option that is not set is left to the provider.
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::requests::catalog::ModelInfo;
 use crate::requests::provider::{Provider, no_seed};
@@ -25,8 +26,9 @@ pub struct ModelOptions {
 }
 
 /// The amount of reasoning before the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ReasoningEffort {
     /// No reasoning.
     None,
@@ -44,17 +46,6 @@ pub enum ReasoningEffort {
     Max,
 }
 
-/// The words for the efforts.
-pub const REASONING_EFFORTS: &[(&str, ReasoningEffort)] = &[
-    ("none", ReasoningEffort::None),
-    ("minimal", ReasoningEffort::Minimal),
-    ("low", ReasoningEffort::Low),
-    ("medium", ReasoningEffort::Medium),
-    ("high", ReasoningEffort::High),
-    ("xhigh", ReasoningEffort::Xhigh),
-    ("max", ReasoningEffort::Max),
-];
-
 /// The names of the options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelOption {
@@ -71,7 +62,7 @@ pub enum ModelOption {
 impl ReasoningEffort {
     /// Returns the word for the effort.
     pub fn word(self) -> &'static str {
-        REASONING_EFFORTS.iter().find(|(_, effort)| *effort == self).map_or("", |(word, _)| word)
+        self.into()
     }
 }
 

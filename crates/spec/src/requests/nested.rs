@@ -185,14 +185,7 @@ impl Expanded {
             }
             last => self.aliases.extend(last.map(|last| (name.to_owned(), last))),
         }
-        if splice.is_too_large {
-            self.mistakes.push(too_large(place));
-        }
-        if !splice.missing.is_empty() {
-            let message =
-                format!("the workflow needs values for: {}", listed(splice.missing.iter().map(String::as_str)));
-            self.mistakes.push(Mistake::new(Code::MissingInput, format!("{place}.inputs"), message));
-        }
+        self.mistakes.extend(splice.mistakes(place));
     }
 }
 
@@ -213,6 +206,20 @@ struct Splice<'a> {
 }
 
 impl<'a> Splice<'a> {
+    /// Returns the mistakes found in the workflow's texts.
+    fn mistakes(&self, place: &str) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        if self.is_too_large {
+            mistakes.push(too_large(place));
+        }
+        if !self.missing.is_empty() {
+            let names = listed(self.missing.iter().map(String::as_str));
+            let message = format!("the workflow needs values for: {names}");
+            mistakes.push(Mistake::new(Code::MissingInput, format!("{place}.inputs"), message));
+        }
+        mistakes
+    }
+
     fn new(name: &'a str, defaults: Inputs, nested: &Nested, room: &'a mut usize) -> Splice<'a> {
         // Defaults are texts as they are, and what the task gives may hold variables of its own run.
         let mut values: Inputs = defaults.into_iter().map(|(name, value)| (name, as_text(value))).collect();

@@ -7,17 +7,14 @@ pub mod shape;
 
 use serde_json::Value;
 
-use crate::queue::Priority;
-use crate::requests::again::{Again, Edits, Keep};
 use crate::requests::agent::Agent;
 use crate::requests::attachments::{ATTACHMENTS_MAX, AttachmentSource};
 use crate::requests::bounds::EDITED_OUTPUT_BYTES_MAX;
-use crate::requests::branch::OnMaxRounds;
 use crate::requests::compile::{Catalog, Compiled, compile};
+use crate::requests::continuation::{Again, Edits, Keep};
 use crate::requests::draft::{Draft, Each, Ensemble, Group, Nested, Override, Request, RequestOptions};
 use crate::requests::mistake::{Code, Mistake};
-use crate::requests::model_options::{ModelOptions, REASONING_EFFORTS};
-use crate::requests::spec::{CaptureMode, OnTimeout, OnTruncated, ReviewPolicy, ReviewRule, Workflow};
+use crate::requests::model_options::ModelOptions;
 
 use fields::{Fields, Notes};
 
@@ -186,8 +183,8 @@ fn task(fields: &mut Fields<'_>) -> Draft {
         context: fields.references("context"),
         max_iterations: fields.count("maxIterations"),
         output_schema: fields.any("outputSchema"),
-        review: fields.word("review", REVIEW_RULES),
-        on_truncated: fields.word("onTruncated", ON_TRUNCATED).unwrap_or_default(),
+        review: fields.word("review"),
+        on_truncated: fields.word("onTruncated").unwrap_or_default(),
         when: fields.expression("when"),
         each: each(fields),
         attachments: attachments(fields),
@@ -230,7 +227,7 @@ fn group(fields: &mut Fields<'_>) -> Group {
         each: each(fields),
         repeat_until: fields.expression("repeatUntil"),
         max_rounds: fields.count("maxRounds"),
-        on_max_rounds: fields.word("onMaxRounds", ON_MAX_ROUNDS),
+        on_max_rounds: fields.word("onMaxRounds"),
         part: None,
     };
     fields.missing("name");
@@ -258,7 +255,7 @@ fn overriding(fields: &mut Fields<'_>) -> Override {
         model: fields.text("model"),
         model_options: fields.object("modelOptions", model_options).unwrap_or_default(),
         max_iterations: fields.count("maxIterations"),
-        on_truncated: fields.word("onTruncated", ON_TRUNCATED),
+        on_truncated: fields.word("onTruncated"),
         additional_context: fields.text("additionalContext"),
         add_tools,
         remove_tools,
@@ -278,7 +275,7 @@ fn model_options(fields: &mut Fields<'_>) -> ModelOptions {
         temperature: fields.number("temperature"),
         top_p: fields.number("topP"),
         seed: fields.whole("seed"),
-        reasoning_effort: fields.word("reasoningEffort", REASONING_EFFORTS),
+        reasoning_effort: fields.word("reasoningEffort"),
     };
     fields.finish();
     options
@@ -294,45 +291,16 @@ fn options(fields: &mut Fields<'_>) -> RequestOptions {
     let options = RequestOptions {
         max_tool_output_length: fields.length("maxToolOutputLength"),
         tool_log_truncate_length: fields.length("toolLogTruncateLength"),
-        workflow: fields.word("workflow", WORKFLOWS),
+        workflow: fields.word("workflow"),
         verbose: fields.flag("verbose"),
-        review_policy: fields.word("reviewPolicy", REVIEW_POLICIES),
-        on_timeout: fields.word("onTimeout", ON_TIMEOUT),
-        capture_mode: fields.word("captureMode", CAPTURE_MODES),
-        priority: fields.word("priority", PRIORITIES),
+        review_policy: fields.word("reviewPolicy"),
+        on_timeout: fields.word("onTimeout"),
+        capture_mode: fields.word("captureMode"),
+        priority: fields.word("priority"),
     };
     fields.finish();
     options
 }
-
-/// The words for the urgency of a run.
-pub const PRIORITIES: &[(&str, Priority)] =
-    &[("LOW", Priority::Low), ("NORMAL", Priority::Normal), ("HIGH", Priority::High), ("CRITICAL", Priority::Critical)];
-/// The words for the order of tasks.
-pub const WORKFLOWS: &[(&str, Workflow)] =
-    &[("SEQUENTIAL", Workflow::Sequential), ("PARALLEL", Workflow::Parallel), ("HIERARCHICAL", Workflow::Hierarchical)];
-/// The words for the tasks whose output is reviewed.
-pub const REVIEW_POLICIES: &[(&str, ReviewPolicy)] = &[
-    ("NEVER", ReviewPolicy::Never),
-    ("AFTER_EVERY_TASK", ReviewPolicy::AfterEveryTask),
-    ("AFTER_LAST_TASK", ReviewPolicy::AfterLastTask),
-];
-/// The words for a task's own rule for reviews.
-pub const REVIEW_RULES: &[(&str, ReviewRule)] = &[("required", ReviewRule::Required), ("skip", ReviewRule::Skip)];
-/// The words for the action when a review is not answered in time.
-pub const ON_TIMEOUT: &[(&str, OnTimeout)] =
-    &[("CONTINUE", OnTimeout::Continue), ("EXIT_EARLY", OnTimeout::ExitEarly), ("FAIL", OnTimeout::Fail)];
-/// The words for what happens when the condition of a group never came.
-pub const ON_MAX_ROUNDS: &[(&str, OnMaxRounds)] = &[("fail", OnMaxRounds::Fail), ("accept", OnMaxRounds::Accept)];
-/// The words for the handling of an answer that is cut at the output limit.
-pub const ON_TRUNCATED: &[(&str, OnTruncated)] =
-    &[("continue", OnTruncated::Continue), ("fail", OnTruncated::Fail), ("accept", OnTruncated::Accept)];
-const CAPTURE_MODES: &[(&str, CaptureMode)] = &[
-    ("OFF", CaptureMode::Off),
-    ("STANDARD", CaptureMode::Standard),
-    ("FULL", CaptureMode::Full),
-    ("DETAILED", CaptureMode::Full),
-];
 
 #[cfg(test)]
 mod tests {

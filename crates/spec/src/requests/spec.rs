@@ -7,6 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 use crate::chat;
 use crate::id::Millis;
@@ -131,8 +132,9 @@ pub struct Asked {
 }
 
 /// The kinds of work. Each has its own slots, queue and retention.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// Submitted by a person or a program.
     #[default]
@@ -151,12 +153,7 @@ impl Kind {
 
     /// Returns the word for the kind, used in ids and in lists.
     pub fn word(self) -> &'static str {
-        match self {
-            Kind::Run => "run",
-            Kind::Turn => "turn",
-            Kind::Peer => "peer",
-            Kind::Mining => "mining",
-        }
+        self.into()
     }
 }
 
@@ -285,9 +282,10 @@ pub struct Template {
 }
 
 /// The order of the tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schemars(inline)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Workflow {
     /// One after the other, as declared.
     #[default]
@@ -301,11 +299,7 @@ pub enum Workflow {
 impl Workflow {
     /// Returns the word for the workflow on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            Workflow::Sequential => "SEQUENTIAL",
-            Workflow::Parallel => "PARALLEL",
-            Workflow::Hierarchical => "HIERARCHICAL",
-        }
+        self.into()
     }
 }
 
@@ -382,8 +376,9 @@ impl OnTruncated {
 }
 
 /// The end of a review that nobody decides in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum OnTimeout {
     /// As if approved.
     #[default]
@@ -397,11 +392,7 @@ pub enum OnTimeout {
 impl OnTimeout {
     /// Returns the word on the wire.
     pub fn word(self) -> &'static str {
-        match self {
-            OnTimeout::Continue => "CONTINUE",
-            OnTimeout::ExitEarly => "EXIT_EARLY",
-            OnTimeout::Fail => "FAIL",
-        }
+        self.into()
     }
 }
 

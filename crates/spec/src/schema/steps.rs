@@ -131,29 +131,35 @@ impl<'a> Counter<'a> {
         let (Some(node), Some(weight)) = (graph.nodes.get(id), weights.get(id)) else { return Some(0) };
         let own = self.own(node, weight, value);
         self.left = self.left.checked_sub(own.saturating_mul(weight.times.max(1)))?;
-        let mut sum = own;
+        let sum = own.saturating_add(self.visit_below(node, value, depth + 1)?);
+        self.seen.insert(key, sum);
+        (sum <= self.listing).then_some(sum)
+    }
+
+    /// Returns the steps of listing in the subschemas of a subschema, for a value and its parts.
+    fn visit_below(&mut self, node: &Node, value: &Value, depth: u32) -> Option<u64> {
+        let mut sum = 0_u64;
         for (target, _) in &node.in_place {
-            sum = sum.saturating_add(self.visit(*target, value, depth + 1)?);
+            sum = sum.saturating_add(self.visit(*target, value, depth)?);
         }
         match value {
             Value::Object(fields) => {
                 for (name, field) in fields {
                     for target in node.properties.get(name).into_iter().chain(&node.every_property) {
-                        sum = sum.saturating_add(self.visit(*target, field, depth + 1)?);
+                        sum = sum.saturating_add(self.visit(*target, field, depth)?);
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     for target in node.prefix.get(index).into_iter().chain(&node.every_item) {
-                        sum = sum.saturating_add(self.visit(*target, item, depth + 1)?);
+                        sum = sum.saturating_add(self.visit(*target, item, depth)?);
                     }
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
-        self.seen.insert(key, sum);
-        (sum <= self.listing).then_some(sum)
+        Some(sum)
     }
 
     /// Returns the steps of the keywords of one subschema for one value.

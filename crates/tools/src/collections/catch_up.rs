@@ -7,8 +7,8 @@ use consort_core::id::Millis;
 use consort_log::{self as log, Query, Record, Seq};
 
 use super::index::{Entry, Index, Meta, Source};
-use super::meaning;
 use super::stored::{self, COLLECTION_TAG, CollectionEvent, DOCUMENT, DocumentEvent};
+use super::vectors;
 use super::{Collection, Collections, DOCUMENTS_MAX, Error, Found};
 use crate::extract::Extracted;
 
@@ -20,8 +20,8 @@ const LEFTOVER_MS: u64 = 3_600_000;
 
 /// An event with what it refers to in a document's stream.
 struct Read {
-    fact: CollectionEvent,
-    event: Result<Option<DocumentEvent>, log::Error>,
+    event: CollectionEvent,
+    document_event: Result<Option<DocumentEvent>, log::Error>,
 }
 
 impl Collections {
@@ -60,18 +60,18 @@ impl Collections {
 
     /// Reads an event with what it refers to.
     async fn read(&self, stream: &str, seq: Seq, record: &Record) -> Result<Read, Error> {
-        let fact = self.damage.note(stored::read(stream, seq, record))?;
-        let event = match self.referred(&fact).await {
+        let event = self.damage.note(stored::read(stream, seq, record))?;
+        let document_event = match self.referred(&event).await {
             // A document that cannot be read does not affect the others.
             damaged @ Err(log::Error::Damaged { .. }) => damaged,
             read => Ok(read?),
         };
-        Ok(Read { fact, event })
+        Ok(Read { event, document_event })
     }
 
     /// Reads what an event refers to. A document that was removed since is not there any more.
-    async fn referred(&self, fact: &CollectionEvent) -> Result<Option<DocumentEvent>, log::Error> {
-        let (stream, record) = match fact {
+    async fn referred(&self, event: &CollectionEvent) -> Result<Option<DocumentEvent>, log::Error> {
+        let (stream, record) = match event {
             CollectionEvent::Placed { stream, .. } => (stream, 0),
             CollectionEvent::Vectors { stream, record, .. } => (stream, *record),
             CollectionEvent::Created
@@ -118,12 +118,12 @@ impl Collections {
 }
 
 /// Returns what an event changes in the search index; vectors of other models change nothing.
-fn entry(seq: Seq, Read { fact, event }: Read, (created_at, embedder): (Millis, Option<&str>)) -> Entry {
+fn entry(seq: Seq, Read { event, document_event }: Read, (created_at, embedder): (Millis, Option<&str>)) -> Entry {
     let vectors = |model: &str, vectors: &[String]| -> Vec<_> {
         let is_ours = embedder == Some(model);
-        vectors.iter().filter(|_| is_ours).filter_map(|text| meaning::read(text)).collect()
+        vectors.iter().filter(|_| is_ours).filter_map(|text| vectors::read(text)).collect()
     };
-    match fact {
+    match event {
         CollectionEvent::Created => Entry::Nothing,
         CollectionEvent::Added { title, text } => {
             let bytes = text.len() as u64;
@@ -135,7 +135,7 @@ fn entry(seq: Seq, Read { fact, event }: Read, (created_at, embedder): (Millis, 
             Entry::Vectors { document, place: None, from, vectors: vectors(&model, &texts) }
         }
         CollectionEvent::Placed { document, stream, title, media_type, bytes, at } => {
-            let (text, damage) = match event {
+            let (text, damage) = match document_event {
                 Ok(Some(DocumentEvent::Text { pages, is_paged })) => (Some(Extracted { pages, is_paged }), None),
                 Ok(Some(DocumentEvent::Embedded { .. }) | None) => (None, Some("its text is missing".to_owned())),
                 Err(error) => (None, Some(error.to_string())),
@@ -144,7 +144,7 @@ fn entry(seq: Seq, Read { fact, event }: Read, (created_at, embedder): (Millis, 
             Entry::Document { number: Some(document), meta, text }
         }
         CollectionEvent::Vectors { document, stream, record } => {
-            let (from, vectors) = match event {
+            let (from, vectors) = match document_event {
                 Ok(Some(DocumentEvent::Embedded { from, model, vectors: texts })) => (from, vectors(&model, &texts)),
                 Ok(Some(DocumentEvent::Text { .. }) | None) | Err(_) => (0, Vec::new()),
             };

@@ -222,8 +222,8 @@ impl Collections {
             }
             let numbered = Some(numbered.max(number));
             let summary = Summary { length: length + 1, documents, updated_at: now, numbered };
-            let fact = change.fact(number, now);
-            match self.log.append(stored::append(name, (collection.created_at, summary), &fact)?).await {
+            let event = change.event(number, now);
+            match self.log.append(stored::append(name, (collection.created_at, summary), &event)?).await {
                 Err(log::Error::Fenced) => {}
                 stored => return Ok(stored.map(|()| Changed { number, old })?),
             }
@@ -245,7 +245,7 @@ impl Collections {
 }
 
 impl Change<'_> {
-    fn fact(self, document: u64, at: Millis) -> CollectionEvent {
+    fn event(self, document: u64, at: Millis) -> CollectionEvent {
         match self {
             Change::Add(placed) | Change::Replace(_, placed) => CollectionEvent::Placed {
                 document,

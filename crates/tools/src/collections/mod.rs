@@ -6,10 +6,10 @@
 mod catch_up;
 mod documents;
 mod index;
-mod meaning;
 mod passages;
 mod stored;
 pub(crate) mod tool;
+mod vectors;
 
 use std::sync::Arc;
 
@@ -182,13 +182,13 @@ impl Collections {
     }
 
     /// Appends an event that changes no document.
-    async fn append(&self, name: &str, fact: &CollectionEvent, now: Millis) -> Result<(), Error> {
+    async fn append(&self, name: &str, event: &CollectionEvent, now: Millis) -> Result<(), Error> {
         for _attempt in 0..TRIES_MAX {
             let Found { collection, length, numbered } = self.find(name).await?;
             let documents = collection.documents;
             let numbered = Some(numbered);
             let summary = Summary { length: length + 1, documents, updated_at: now, numbered };
-            match self.log.append(append(name, (collection.created_at, summary), fact)?).await {
+            match self.log.append(append(name, (collection.created_at, summary), event)?).await {
                 Err(log::Error::Fenced) => {}
                 stored => return Ok(stored?),
             }
@@ -397,8 +397,8 @@ mod tests {
         written.create("notes", 1).await.unwrap();
         let text = "words to be found. ".repeat(2_000);
         for number in 0..40 {
-            let fact = CollectionEvent::Added { title: number.to_string(), text: text.clone() };
-            written.append("notes", &fact, 2).await.unwrap();
+            let event = CollectionEvent::Added { title: number.to_string(), text: text.clone() };
+            written.append("notes", &event, 2).await.unwrap();
         }
         let fresh = Collections::new(log);
         let mut search = Box::pin(fresh.search("found", &[], 5, 6));
@@ -482,8 +482,8 @@ mod tests {
         collections.create("kitchen", 1).await.unwrap();
         for (length, title) in [(2, "Soup"), (3, "Bread")] {
             let summary = Summary { length, documents: length - 1, updated_at: 1, numbered: None };
-            let fact = CollectionEvent::Added { title: title.to_owned(), text: format!("{title} and salt") };
-            log.append(append("kitchen", (1, summary), &fact).unwrap()).await.unwrap();
+            let event = CollectionEvent::Added { title: title.to_owned(), text: format!("{title} and salt") };
+            log.append(append("kitchen", (1, summary), &event).unwrap()).await.unwrap();
         }
         assert_eq!(collections.document("kitchen", 2, 2).await.unwrap().1.text(), "Bread and salt");
         collections.remove_document("kitchen", 1, 3).await.unwrap();

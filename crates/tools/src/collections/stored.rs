@@ -95,12 +95,12 @@ pub(super) fn stream(name: &str) -> String {
 pub(super) fn append(
     name: &str,
     (created_at, summary): (Millis, Summary),
-    fact: &CollectionEvent,
+    event: &CollectionEvent,
 ) -> Result<Append, log::Error> {
     let row = row((KIND, name), created_at, json(&summary)?);
     let stream = stream(name);
     let expected = summary.length - 1;
-    Ok(Append::new(stream, expected, vec![record(fact)?], row))
+    Ok(Append::new(stream, expected, vec![record(event)?], row))
 }
 
 /// Returns an append of the next record to a document's stream.

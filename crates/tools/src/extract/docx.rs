@@ -22,43 +22,60 @@ pub(super) fn text(bytes: Bytes, patience: &Patience) -> Result<String, String> 
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| error.to_string())?;
     let words = archive.by_name(WORDS).map_err(|_| format!("it has no {WORDS}"))?;
     let mut reader = Reader::from_reader(BufReader::new(words.take(XML_MAX)));
-    let mut text = String::new();
+    let mut read = Paragraphs::default();
     let mut buffer = Vec::new();
-    let mut is_text = false;
     for piece in 0_usize.. {
         if piece.is_multiple_of(PIECES) && patience.is_over() {
             return Err(too_long());
         }
         let event = reader.read_event_into(&mut buffer).map_err(|error| error.to_string())?;
-        match &event {
-            Event::Start(tag) => is_text = tag.local_name().as_ref() == "t",
-            Event::End(tag) if tag.local_name().as_ref() == "p" => text.push('\n'),
-            Event::End(_) => is_text = false,
+        if matches!(event, Event::Eof) {
+            break;
+        }
+        read.take(&event)?;
+        if read.text.len() > TEXT_MAX {
+            return Err(format!("it has more than {TEXT_MAX} bytes of text"));
+        }
+        buffer.clear();
+    }
+    if reader.buffer_position() >= XML_MAX {
+        return Err(format!("its text inflates to more than {XML_MAX} bytes"));
+    }
+    Ok(read.text)
+}
+
+/// The text of the paragraphs read so far.
+#[derive(Default)]
+struct Paragraphs {
+    text: String,
+    /// Whether the reader is inside an element that holds text.
+    is_text: bool,
+}
+
+impl Paragraphs {
+    fn take(&mut self, event: &Event<'_>) -> Result<(), String> {
+        match event {
+            Event::Start(tag) => self.is_text = tag.local_name().as_ref() == "t",
+            Event::End(tag) if tag.local_name().as_ref() == "p" => self.text.push('\n'),
+            Event::End(_) => self.is_text = false,
             Event::Empty(tag) => match tag.local_name().as_ref() {
-                "tab" => text.push('\t'),
-                "br" | "cr" | "p" => text.push('\n'),
+                "tab" => self.text.push('\t'),
+                "br" | "cr" | "p" => self.text.push('\n'),
                 _ => {}
             },
-            Event::Text(words) if is_text => text.push_str(&words.xml10_content()),
-            Event::GeneralRef(name) if is_text => text.push(sign(name)?),
-            Event::Eof if reader.buffer_position() >= XML_MAX => {
-                return Err(format!("its text inflates to more than {XML_MAX} bytes"));
-            }
-            Event::Eof => break,
+            Event::Text(words) if self.is_text => self.text.push_str(&words.xml10_content()),
+            Event::GeneralRef(name) if self.is_text => self.text.push(sign(name)?),
             Event::Text(_)
             | Event::CData(_)
             | Event::Comment(_)
             | Event::Decl(_)
             | Event::PI(_)
             | Event::DocType(_)
-            | Event::GeneralRef(_) => {}
+            | Event::GeneralRef(_)
+            | Event::Eof => {}
         }
-        if text.len() > TEXT_MAX {
-            return Err(format!("it has more than {TEXT_MAX} bytes of text"));
-        }
-        buffer.clear();
+        Ok(())
     }
-    Ok(text)
 }
 
 /// Returns the character that a reference stands for; entities of the file's own are not expanded.

@@ -22,13 +22,7 @@ thread_local! {
 /// Returns the text of each page, in order; a page that cannot be read is empty.
 pub(super) fn pages(bytes: &[u8], patience: &Patience) -> Result<Vec<String>, String> {
     let document = load(bytes, patience)?;
-    let count = document.page_iter().take(PAGES_MAX + 1).count();
-    if count == 0 {
-        return Err("it has no pages".to_owned());
-    }
-    if count > PAGES_MAX {
-        return Err(format!("it has more than {PAGES_MAX} pages"));
-    }
+    let count = counted(&document)?;
     let mut pages = Vec::new();
     let mut length = 0;
     let mut failed = None;
@@ -53,6 +47,15 @@ pub(super) fn pages(bytes: &[u8], patience: &Patience) -> Result<Vec<String>, St
     match failed {
         Some(reason) if pages.iter().all(|page| page.trim().is_empty()) => Err(reason),
         Some(_) | None => Ok(pages),
+    }
+}
+
+/// Returns the number of pages, if it is neither none nor too many.
+fn counted(document: &Document) -> Result<usize, String> {
+    match document.page_iter().take(PAGES_MAX + 1).count() {
+        0 => Err("it has no pages".to_owned()),
+        count if count > PAGES_MAX => Err(format!("it has more than {PAGES_MAX} pages")),
+        count => Ok(count),
     }
 }
 

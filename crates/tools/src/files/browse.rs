@@ -8,7 +8,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{DirEntry, Metadata, OpenOptions};
 use consort_core::id::Millis;
 
-use super::place::{WorkspacePath, is_git};
+use super::path::{WorkspacePath, is_git};
 use super::{Folder, Workspace};
 
 /// The maximum size of a file that is shown, in bytes.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use consort_core::event::{ChangeType, FileChange};
 use similar::{Algorithm, DiffOp};
 
-use super::place::WorkspacePath;
+use super::path::WorkspacePath;
 use crate::{Account, Answer};
 
 /// The time limit for comparing lines; after that the count is an estimate.
@@ -13,20 +13,20 @@ const COMPARE_MAX: Duration = Duration::from_millis(500);
 
 /// Reports that a file was created.
 pub(super) fn created(account: &Account, place: &WorkspacePath, content: &str) -> Answer {
-    let (added, _) = told(account, place, ChangeType::Created, ("", content));
+    let (added, _) = record_change(account, place, ChangeType::Created, ("", content));
     let lines = if added == 1 { "line" } else { "lines" };
     Answer::Done { text: format!("created `{}` with {added} {lines}", place.as_str()), data: None }
 }
 
 /// Reports that a file was changed from one content to another.
 pub(super) fn modified(account: &Account, place: &WorkspacePath, (before, after): (&str, &str)) -> Answer {
-    let (added, removed) = told(account, place, ChangeType::Modified, (before, after));
+    let (added, removed) = record_change(account, place, ChangeType::Modified, (before, after));
     let text = format!("changed `{}`: {added} lines added, {removed} removed", place.as_str());
     Answer::Done { text, data: None }
 }
 
 /// Records the change for people who watch; returns the numbers of lines added and removed.
-fn told(
+fn record_change(
     account: &Account,
     place: &WorkspacePath,
     change_type: ChangeType,

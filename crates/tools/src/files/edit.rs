@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::arguments::arguments;
 use super::change::modified;
-use super::place::WorkspacePath;
+use super::path::WorkspacePath;
 use super::read::text;
 use super::seen::print;
 use super::{FILE_MAX, Folder, Workspace, changing, current, info, missing, replace};
@@ -34,7 +34,7 @@ struct Args {
 impl EditFile {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> EditFile {
-        EditFile { workspace: workspace.clone(), info: Arc::new(workspace.told(EditFile::description())) }
+        EditFile { workspace: workspace.clone(), info: Arc::new(workspace.guarding_prompts(EditFile::description())) }
     }
 
     /// Returns the description of the tool.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::arguments::{arguments, short};
-use super::place::{WorkspacePath, is_git};
+use super::path::{WorkspacePath, is_git};
 use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};
 

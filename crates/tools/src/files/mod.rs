@@ -7,7 +7,7 @@ mod change;
 mod edit;
 mod links;
 mod list;
-mod place;
+mod path;
 mod read;
 mod search;
 mod seen;
@@ -41,7 +41,7 @@ pub use write::WriteFile;
 
 use crate::{Account, Answer, Invocation};
 use links::Home;
-use place::WorkspacePath;
+use path::WorkspacePath;
 use seen::{Print, Seen};
 
 /// The maximum size of a file that is read or written, in bytes.
@@ -93,7 +93,7 @@ impl Workspace {
     }
 
     /// Returns the description of a tool that writes files here.
-    fn told(&self, info: ToolInfo) -> ToolInfo {
+    fn guarding_prompts(&self, info: ToolInfo) -> ToolInfo {
         let reach = Reach { guarded: self.0.guarded.clone(), ..info.reach };
         ToolInfo { reach, ..info }
     }
@@ -166,7 +166,7 @@ impl Folder {
     fn check_real(&self, place: &WorkspacePath) -> Result<(), String> {
         // A path that leads nowhere is reported when it is opened.
         let Ok(real) = self.root.canonicalize(self.path(place)) else { return Ok(()) };
-        let is_git = |part: std::path::Component<'_>| place::is_git(&part.as_os_str().to_string_lossy());
+        let is_git = |part: std::path::Component<'_>| path::is_git(&part.as_os_str().to_string_lossy());
         let inside = real.components().any(is_git);
         if inside { Err(format!("`{}` leads into `.git`, which belongs to git", place.as_str())) } else { Ok(()) }
     }

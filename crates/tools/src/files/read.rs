@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::super::arguments::arguments;
-use super::place::WorkspacePath;
+use super::path::WorkspacePath;
 use super::seen::print;
 use super::{Folder, Workspace, info};
 use crate::{Answer, Invocation, Tool};

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::super::arguments::{arguments, short};
 use super::list::{VISITED_MAX, entries, pattern};
-use super::place::WorkspacePath;
+use super::path::WorkspacePath;
 use super::{Folder, Workspace, info, read_in};
 use crate::{Answer, Invocation, Tool};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::place::WorkspacePath;
+use super::path::WorkspacePath;
 
 /// The maximum number of runs remembered; many more than run at once.
 const RUNS_MAX: usize = 256;

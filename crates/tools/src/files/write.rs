@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::arguments::arguments;
 use super::change::{created, modified};
-use super::place::WorkspacePath;
+use super::path::WorkspacePath;
 use super::seen::print;
 use super::{Current, FILE_MAX, Folder, Workspace, changing, current, info, replace};
 use crate::{Answer, Invocation, Tool};
@@ -31,7 +31,7 @@ struct Args {
 impl WriteFile {
     /// Returns a tool for this workspace.
     pub fn new(workspace: &Workspace) -> WriteFile {
-        WriteFile { workspace: workspace.clone(), info: Arc::new(workspace.told(WriteFile::description())) }
+        WriteFile { workspace: workspace.clone(), info: Arc::new(workspace.guarding_prompts(WriteFile::description())) }
     }
 
     /// Returns the description of the tool.

@@ -8,13 +8,15 @@ use consort_http::headers::Headers;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Url};
 use serde_json::{Map, Value, json};
+use strum::IntoStaticStr;
 
 use super::operation::{Content, Operation};
 use super::target::{Target, with_rest};
 use super::token::ClientCredentials;
 
 /// The methods of plain requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum HttpMethod {
     /// Reads a resource.
     Get,
@@ -89,13 +91,7 @@ impl HttpMethod {
 
     /// Returns the method as it is written.
     pub(crate) fn word(self) -> &'static str {
-        match self {
-            HttpMethod::Get => "GET",
-            HttpMethod::Post => "POST",
-            HttpMethod::Put => "PUT",
-            HttpMethod::Patch => "PATCH",
-            HttpMethod::Delete => "DELETE",
-        }
+        self.into()
     }
 
     pub(super) fn sent(self) -> Method {

@@ -114,7 +114,7 @@ impl ClientCredentials {
         };
         let (status, answer) = answer_of(ask(form.clone()).basic_auth(&id, Some(&secret))).await?;
         if status.is_success() {
-            return kept(&answer);
+            return parse_token(&answer);
         }
         let (status, answer) = match status {
             StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED => {
@@ -123,7 +123,7 @@ impl ClientCredentials {
             status => (status, answer),
         };
         if status.is_success() {
-            return kept(&answer);
+            return parse_token(&answer);
         }
         let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
         let complaint: String =
@@ -149,7 +149,7 @@ async fn answer_of(request: reqwest::RequestBuilder) -> Result<(StatusCode, Valu
     }
 }
 
-fn kept(answer: &Value) -> Result<Kept, String> {
+fn parse_token(answer: &Value) -> Result<Kept, String> {
     let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
     let token = token.ok_or("its answer has no `access_token`")?;
     if HeaderValue::from_str(token).is_err() {
@@ -159,8 +159,8 @@ fn kept(answer: &Value) -> Result<Kept, String> {
     if !kind.eq_ignore_ascii_case("bearer") {
         return Err("its token is not of the type Bearer".to_owned());
     }
-    let told = answer.get("expires_in");
-    let seconds = told.and_then(|told| told.as_f64().or_else(|| told.as_str()?.parse().ok()));
+    let lifetime = answer.get("expires_in");
+    let seconds = lifetime.and_then(|lifetime| lifetime.as_f64().or_else(|| lifetime.as_str()?.parse().ok()));
     let lifetime = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(LIFETIME_MAX);
     let lifetime = lifetime.min(LIFETIME_MAX);
     Ok(Kept { token: token.to_owned(), until: Instant::now() + lifetime - (lifetime / MARGIN_PART).min(MARGIN_MAX) })

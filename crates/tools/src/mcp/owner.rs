@@ -131,7 +131,7 @@ impl Owner {
         let mut is_known = false;
         loop {
             let connected = tokio::select! {
-                _told = &mut stop => return,
+                _stopped = &mut stop => return,
                 connected = self.connect(greeting) => connected,
             };
             let reason = match connected {
@@ -144,7 +144,7 @@ impl Owner {
                     let began = Instant::now();
                     (greeting, is_known) = (connection.greeting(), true);
                     let lost = tokio::select! {
-                        _told = &mut stop => None,
+                        _stopped = &mut stop => None,
                         reason = self.hold(&mut connection) => Some(reason),
                     };
                     connection.close().await;
@@ -161,7 +161,7 @@ impl Owner {
                 tracing::debug!(server = self.options.name, reason, "the MCP server is greeted in another way");
             }
             tokio::select! {
-                _told = &mut stop => return,
+                _stopped = &mut stop => return,
                 () = self.pause(failures, reason) => {}
             }
         }
@@ -300,7 +300,7 @@ impl Owner {
 
     /// Returns when a server has reported that its tools changed, or has ended the subscription; in
     /// that case after a short wait, so that a server that always ends it is not asked all the time.
-    async fn hear(&self, peer: &Peer<RoleClient>, news: &mut Option<Subscription>) {
+    async fn until_tools_changed(&self, peer: &Peer<RoleClient>, news: &mut Option<Subscription>) {
         if news.is_none() {
             *news = self.subscribe(peer).await;
         }
@@ -321,7 +321,7 @@ impl Owner {
             tokio::select! {
                 () = &mut *open => return "the connection was lost".to_owned(),
                 () = self.link().asked_to_look() => {}
-                () = self.hear(peer, &mut news) => {}
+                () = self.until_tools_changed(peer, &mut news) => {}
             }
             let limit = self.options.timeout;
             match timeout(limit, self.list(peer)).await {

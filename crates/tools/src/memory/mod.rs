@@ -13,7 +13,7 @@ use consort_log::damage::{fault, row_fault};
 use consort_log::{Append, Error, Log, Query, Record, Row, Seq};
 use serde::{Deserialize, Serialize};
 
-use crate::words::scores;
+use crate::similarity::scores;
 
 /// The kind of a memory's stream, and the prefix of its name.
 pub const KIND: &str = "memory";
@@ -72,8 +72,8 @@ struct Size {
 }
 
 impl Size {
-    fn with(self, fact: &MemoryEvent) -> Size {
-        let entries = match fact {
+    fn with(self, event: &MemoryEvent) -> Size {
+        let entries = match event {
             MemoryEvent::Remembered(_) => self.entries + 1,
             MemoryEvent::Forgotten { .. } => self.entries.saturating_sub(1),
         };
@@ -107,13 +107,13 @@ impl Memory {
     /// Stores a text under a name, unless its key was stored before,
     /// forgotten or not: a run that continues after a crash stores it again.
     pub async fn store(&self, scope: &str, entry: &Entry) -> Result<(), Error> {
-        let is_new = |facts: &[MemoryEvent]| facts.iter().all(|known| known.key() != entry.key);
+        let is_new = |events: &[MemoryEvent]| events.iter().all(|known| known.key() != entry.key);
         self.add(scope, &MemoryEvent::Remembered(entry.clone()), is_new).await.map(drop)
     }
 
     /// Forgets one entry; returns whether there was one.
     pub async fn forget_one(&self, scope: &str, key: &str, at: Millis) -> Result<bool, Error> {
-        let is_there = |facts: &[MemoryEvent]| left(facts).any(|entry| entry.key == key);
+        let is_there = |events: &[MemoryEvent]| left(events).any(|entry| entry.key == key);
         self.add(scope, &MemoryEvent::Forgotten { forgotten: key.to_owned(), at }, is_there).await
     }
 
@@ -121,15 +121,15 @@ impl Memory {
     async fn add(
         &self,
         scope: &str,
-        fact: &MemoryEvent,
+        event: &MemoryEvent,
         is_due: impl Fn(&[MemoryEvent]) -> bool,
     ) -> Result<bool, Error> {
         for _attempt in 0..TRIES_MAX {
             let size = self.size(scope).await?.unwrap_or_default();
-            if !is_due(&self.facts(scope, size).await?) {
+            if !is_due(&self.events(scope, size).await?) {
                 return Ok(false);
             }
-            match self.log.append(append(scope, size, fact)?).await {
+            match self.log.append(append(scope, size, event)?).await {
                 Err(Error::Fenced) => {}
                 stored => return stored.map(|()| true),
             }
@@ -144,22 +144,22 @@ impl Memory {
 
     /// Returns the newest entries of a name, oldest first.
     pub async fn entries(&self, scope: &str) -> Result<Vec<Entry>, Error> {
-        let facts = self.facts(scope, self.size(scope).await?.unwrap_or_default()).await?;
-        Ok(left(&facts).cloned().collect())
+        let events = self.events(scope, self.size(scope).await?.unwrap_or_default()).await?;
+        Ok(left(&events).cloned().collect())
     }
 
-    async fn facts(&self, scope: &str, size: Size) -> Result<Vec<MemoryEvent>, Error> {
+    async fn events(&self, scope: &str, size: Size) -> Result<Vec<MemoryEvent>, Error> {
         let stream = stream(scope);
         let from = size.records.saturating_sub(ENTRIES_MAX as Seq);
         let records = self.log.read(&stream, from, ENTRIES_MAX).await?;
-        let fact = |(seq, record): (Seq, &Record)| {
+        let event = |(seq, record): (Seq, &Record)| {
             serde_json::from_str(&record.body).map_err(|error| Error::Damaged {
                 stream: stream.clone(),
                 seq,
                 reason: fault(&record.body, &error),
             })
         };
-        (from..).zip(&records).map(fact).collect()
+        (from..).zip(&records).map(event).collect()
     }
 
     /// Returns one page of the names, the newest first, and their total number.
@@ -205,10 +205,10 @@ fn damage<T>(read: Result<T, Error>) -> Result<Option<String>, Error> {
 }
 
 /// Returns the entries that were not forgotten.
-fn left(facts: &[MemoryEvent]) -> impl Iterator<Item = &Entry> {
+fn left(events: &[MemoryEvent]) -> impl Iterator<Item = &Entry> {
     let forgotten: HashSet<&str> =
-        facts.iter().filter(|fact| matches!(fact, MemoryEvent::Forgotten { .. })).map(MemoryEvent::key).collect();
-    facts.iter().filter_map(move |fact| match fact {
+        events.iter().filter(|event| matches!(event, MemoryEvent::Forgotten { .. })).map(MemoryEvent::key).collect();
+    events.iter().filter_map(move |event| match event {
         MemoryEvent::Remembered(entry) if !forgotten.contains(&*entry.key) => Some(entry),
         MemoryEvent::Remembered(_) | MemoryEvent::Forgotten { .. } => None,
     })
@@ -226,20 +226,20 @@ fn stream(scope: &str) -> String {
     format!("{KIND}/{scope}")
 }
 
-fn append(scope: &str, before: Size, fact: &MemoryEvent) -> Result<Append, Error> {
-    let after = before.with(fact);
+fn append(scope: &str, before: Size, event: &MemoryEvent) -> Result<Append, Error> {
+    let after = before.with(event);
     let unwritable = |error: serde_json::Error| Error::Unavailable(error.to_string());
     let row = Row {
         kind: KIND.into(),
         status: if after.entries > 0 { OPEN } else { EMPTY }.into(),
-        started_at: fact.at(),
+        started_at: event.at(),
         owner: Owner::local(),
         ended_at: None,
         tags: [("scope".to_owned(), scope.to_owned())].into(),
         body: serde_json::to_string(&after).map_err(unwritable)?.into(),
         words: None,
     };
-    let body = serde_json::to_string(fact).map_err(unwritable)?;
+    let body = serde_json::to_string(event).map_err(unwritable)?;
     let records = vec![Record { body: body.into(), attachments: Vec::new() }];
     Ok(Append::new(stream(scope), before.records, records, row))
 }
@@ -286,8 +286,8 @@ mod tests {
             texts(memory.entries("facts").await.unwrap()),
             ["the weather was fine", "bees make honey", "it rained"]
         );
-        let facts = Scope { name: "facts".to_owned(), entries: 3, damage: None };
-        assert!(memory.scopes(0, 9).await.unwrap().0.contains(&facts));
+        let events = Scope { name: "facts".to_owned(), entries: 3, damage: None };
+        assert!(memory.scopes(0, 9).await.unwrap().0.contains(&events));
         memory.forget("facts").await.unwrap();
         assert!(memory.entries("facts").await.unwrap().is_empty());
         assert_eq!(memory.entries("other").await.unwrap().len(), 1);

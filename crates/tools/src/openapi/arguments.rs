@@ -116,13 +116,13 @@ impl<'a> Reading<'a, '_> {
         }
         if place == RequestPart::Header {
             let allowed = Headers::default().set(name, "", HttpEndpoint::OWN_HEADERS);
-            allowed.map_err(|reason| format!("its header `{}`: {reason}", super::shown(name)))?;
+            allowed.map_err(|reason| format!("its header `{}`: {reason}", super::escaped_name(name)))?;
         }
         let clashes = self.properties.contains_key(name);
         let argument = if clashes { format!("{}_{name}", word(parameter, "in")) } else { name.to_owned() };
         let schema = self.schema_of(parameter)?;
         if self.properties.insert(argument.clone(), schema).is_some() {
-            return Err(format!("two arguments of it are called `{}`", super::shown(&argument)));
+            return Err(format!("two arguments of it are called `{}`", super::escaped_name(&argument)));
         }
         if is_true(parameter, "required") {
             self.required.push(argument.clone());

@@ -115,11 +115,13 @@ pub fn api_tools(bytes: &[u8], from: Option<&Url>, options: &ApiOptions) -> Resu
     let mut offered = ApiTools::default();
     let mut taken = HashSet::new();
     for found in &wanted {
-        let told = |reason: String| format!("`{}` is left out: {reason}", shown(&found.id));
+        let left_out = |reason: String| format!("`{}` is left out: {reason}", escaped_name(&found.id));
         match tool(&document, found, options) {
             Ok(tool) if taken.insert(tool.info.name.clone()) => offered.tools.push(tool),
-            Ok(tool) => offered.left_out.push(told(format!("another operation is called `{}` too", tool.info.name))),
-            Err(reason) => offered.left_out.push(told(reason)),
+            Ok(tool) => {
+                offered.left_out.push(left_out(format!("another operation is called `{}` too", tool.info.name)))
+            }
+            Err(reason) => offered.left_out.push(left_out(reason)),
         }
     }
     match (offered.tools.is_empty(), offered.left_out.first()) {
@@ -149,7 +151,7 @@ fn included<'a>(all: Vec<Found<'a>>, patterns: &[String]) -> Result<Vec<Found<'a
     for (index, pattern) in patterns.iter().enumerate() {
         if !all.iter().any(|found| chosen(pattern, found)) {
             let names = all.iter().flat_map(|found| found.tags.iter().copied().chain([found.id.as_str()]));
-            let meant = nearest(pattern, names).map(|name| format!("; did you mean `{}`?", shown(name)));
+            let meant = nearest(pattern, names).map(|name| format!("; did you mean `{}`?", escaped_name(name)));
             let meant = meant.unwrap_or_else(|| format!("; its tags are {}", tags(&all)));
             let reason = format!("matches no operationId and no tag of the document{meant}");
             return Err(OpenApiError::Include { index, reason });
@@ -168,7 +170,7 @@ fn tags(all: &[Found<'_>]) -> String {
     tags.dedup();
     match tags.as_slice() {
         [] => "none".to_owned(),
-        tags => tags.iter().take(TAGS_SHOWN).map(|tag| shown(tag)).collect::<Vec<_>>().join(", "),
+        tags => tags.iter().take(TAGS_SHOWN).map(|tag| escaped_name(tag)).collect::<Vec<_>>().join(", "),
     }
 }
 
@@ -220,6 +222,6 @@ fn plain(id: &str) -> String {
 }
 
 /// Returns a name of the document for a message.
-fn shown(name: &str) -> String {
+fn escaped_name(name: &str) -> String {
     name.chars().filter(|sign| !sign.is_control()).take(ID_MAX).collect()
 }

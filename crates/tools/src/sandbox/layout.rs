@@ -50,6 +50,21 @@ pub(super) fn arguments(job: &Job, forbids_namespaces: bool) -> Vec<OsString> {
     for (name, value) in variables(job) {
         args.add(["--setenv", &name, &value]);
     }
+    read_only(job, &mut args);
+    args.add(["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]);
+    args.add(["--size", &TEMPORARY_MAX.to_string(), "--tmpfs", "/tmp"]);
+    workspace(job, &mut args);
+    // What is left of the root is memory too, so nothing can be written to it.
+    args.add(["--remount-ro", "/", "--", "/usr/bin/prlimit", "--core=0"]);
+    args.add([format!("--data={}", job.limits.memory), format!("--nproc={PROCESSES_MAX}")]);
+    args.add([format!("--fsize={FILE_MAX}"), format!("--nofile={OPEN_MAX}"), "--".to_owned()]);
+    args.0.push(job.program.clone().into());
+    args.add(&job.args);
+    args.0
+}
+
+/// Adds the folders and files that a program may read at their own paths.
+fn read_only(job: &Job, args: &mut Arguments) {
     for folder in SYSTEM.map(Path::new) {
         match std::fs::read_link(folder) {
             Ok(target) => args.paths("--symlink", &target, folder),
@@ -63,16 +78,6 @@ pub(super) fn arguments(job: &Job, forbids_namespaces: bool) -> Vec<OsString> {
     for folder in &job.access.read_only {
         args.paths("--ro-bind", folder, folder);
     }
-    args.add(["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]);
-    args.add(["--size", &TEMPORARY_MAX.to_string(), "--tmpfs", "/tmp"]);
-    workspace(job, &mut args);
-    // What is left of the root is memory too, so nothing can be written to it.
-    args.add(["--remount-ro", "/", "--", "/usr/bin/prlimit", "--core=0"]);
-    args.add([format!("--data={}", job.limits.memory), format!("--nproc={PROCESSES_MAX}")]);
-    args.add([format!("--fsize={FILE_MAX}"), format!("--nofile={OPEN_MAX}"), "--".to_owned()]);
-    args.0.push(job.program.clone().into());
-    args.add(&job.args);
-    args.0
 }
 
 fn workspace(job: &Job, args: &mut Arguments) {

@@ -151,16 +151,21 @@ impl Sandbox {
         Err(said.lines().next().unwrap_or("it did not end").to_owned())
     }
 
-    /// Runs a program to its end, once this node may act. Dropping this ends it, and everything it has started.
-    pub(crate) async fn run(&self, job: &Job) -> Result<Ended, String> {
+    fn command(&self, job: &Job) -> Command {
         let mut command = Command::new(&self.bubblewrap);
         command.args(layout::arguments(job, self.forbids_namespaces)).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Bubblewrap and what it has started are ended together: the death of the first ends the rest.
         command.process_group(0).kill_on_drop(true);
+        command
+    }
+
+    /// Runs a program to its end, once this node may act. Dropping this ends it, and everything it has started.
+    pub(crate) async fn run(&self, job: &Job) -> Result<Ended, String> {
+        let command = self.command(job);
         right::begin().await;
-        let mut child =
-            self.spawner.spawn(command).await.map_err(|error| format!("the sandbox cannot be started: {error}"))?;
+        let started = self.spawner.spawn(command).await;
+        let mut child = started.map_err(|error| format!("the sandbox cannot be started: {error}"))?;
         let mut stdout = Output::default();
         let mut stderr = Output::default();
         let out = child.stdout.take();

@@ -16,11 +16,11 @@ use tokio::sync::Notify;
 
 use super::updates::{Plan, call, described, thought, words};
 use super::{Agent, Fault};
-use crate::client::events::Heard;
+use crate::client::events::StreamEvent;
 use crate::client::received::Frame;
 use crate::commands::stdio::INTERNAL_ERROR;
-use crate::talk::place::Saying;
-use crate::talk::story::{End, Shown, Story};
+use crate::talk::host::Saying;
+use crate::talk::turn_view::{End, Shown, TurnView};
 
 /// The ids of what an editor's user may choose, with the answer of each.
 const CHOICES: [(&str, &str, &str, Answer); 3] = [
@@ -33,7 +33,7 @@ const CHOICES: [(&str, &str, &str, Answer); 3] = [
 struct Following {
     session: String,
     folder: PathBuf,
-    story: Story,
+    view: TurnView,
     plan: Plan,
     /// The failure that the turn has told of.
     failure: Option<(String, String)>,
@@ -59,11 +59,11 @@ impl Agent {
 
     async fn followed(&self, session: &str, content: String, cancelled: &Notify) -> Result<Value, Fault> {
         let begun = self.place.say(session, Saying::Words(json!({ "content": content }), Vec::new())).await?;
-        let mut hearing = begun.hearing;
+        let mut events = begun.events;
         let mut following = Following {
             session: session.to_owned(),
             folder: self.folder(session),
-            story: Story::default(),
+            view: TurnView::default(),
             plan: Plan::default(),
             failure: None,
             is_cut: false,
@@ -71,10 +71,10 @@ impl Agent {
         let mut questions: FuturesUnordered<BoxFuture<'_, (String, Answer)>> = FuturesUnordered::new();
         loop {
             tokio::select! {
-                heard = hearing.next() => match heard {
+                event = events.next() => match event {
                     None => return following.ended(),
-                    Some(heard) => {
-                        if let Heard::Frame(received) = heard? {
+                    Some(event) => {
+                        if let StreamEvent::Frame(received) = event? {
                             let asked = self.tell_frame(received.frame(), &mut following).await;
                             questions.extend(asked.map(|approval| self.ask(&following, approval)));
                         }
@@ -94,7 +94,7 @@ impl Agent {
 
     /// Tells the editor of a frame; returns the call that it is to be asked about.
     async fn tell_frame(&self, frame: &Frame, following: &mut Following) -> Option<Approval> {
-        for shown in following.story.apply(frame, Duration::ZERO) {
+        for shown in following.view.apply(frame, Duration::ZERO) {
             if let Shown::Words(text) = shown {
                 self.update(&following.session, words(&text)).await;
             }
@@ -173,7 +173,7 @@ impl Following {
 
     /// Returns the answer to the prompt.
     fn ended(self) -> Result<Value, Fault> {
-        let reason = match (self.story.end, self.failure) {
+        let reason = match (self.view.end, self.failure) {
             (Some(End::Done), _) if self.is_cut => "max_tokens",
             (Some(End::Done), _) => "end_turn",
             (Some(End::Stopped), _) => "cancelled",

@@ -14,7 +14,7 @@ use crate::commands::call::wrong;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::show::screen::Look;
-use crate::talk::place::ChatHost;
+use crate::talk::host::ChatHost;
 
 /// The delay between tokens of the demo model without a terminal.
 const PACE: Duration = Duration::from_millis(3);

@@ -9,7 +9,7 @@ use consort_log::Query;
 use consort_runtime::engine::Engine;
 use consort_tools::Toolbox;
 
-use super::shown::Shown;
+use super::served::Shown;
 use super::{Args, request, wrong};
 use crate::assemble::{self, Known, Store, Surroundings};
 use crate::exit::Exit;

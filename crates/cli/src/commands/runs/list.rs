@@ -125,7 +125,7 @@ impl Args {
     }
 
     /// Returns the response in words.
-    pub(super) fn told(&self, answer: Record<'_>, page: &Page) -> Printed {
+    pub(super) fn render(&self, answer: Record<'_>, page: &Page) -> Printed {
         let shown = answer.list("runs").count() as u64;
         let out = if shown == 0 { String::new() } else { table(answer, page).text(page.room) };
         Printed { err: self.more(answer, shown), ..Printed::out(out) }
@@ -177,7 +177,7 @@ fn table(answer: Record<'_>, page: &Page) -> Table {
         let tasks = run.count("completedTasks").zip(run.count("taskCount"));
         table.row([
             run.line("runId"),
-            standing(run),
+            status_text(run),
             tasks.map(|(done, all)| format!("{done}/{all}")).unwrap_or_default(),
             run.since("startedAt", page).map(ago).unwrap_or_default(),
             run.span("durationMs").filter(|_| is_wide).map(span).unwrap_or_default(),
@@ -192,7 +192,7 @@ fn table(answer: Record<'_>, page: &Page) -> Table {
 }
 
 /// Returns the status of a run in one word.
-pub(crate) fn standing(run: Record<'_>) -> String {
+pub(crate) fn status_text(run: Record<'_>) -> String {
     let status = run.line("status").to_lowercase();
     match status.as_str() {
         "accepted" | "running" if run.has("cancelRequested") => "stopping".to_owned(),
@@ -260,7 +260,7 @@ mod tests {
         let answer = json!({ "total": 2, "runs": [run("run-01a1ddf8e15f715ab80c8f3a822a1fe3", "RUNNING", "writer"), run("run-01a1de2d4b4d71f8ada35d1701b0e19c", "COMPLETED", "蜂の巣")] });
         let args = typed(&[]);
         for (columns, expected) in [(40, FORTY), (80, EIGHTY), (120, WIDE)] {
-            let told = args.told(Record(&answer), &Page { now: 1_773_570_600_000, room: Some(columns) });
+            let told = args.render(Record(&answer), &Page { now: 1_773_570_600_000, room: Some(columns) });
             assert_eq!(told.out, expected, "{columns} columns");
             assert!(told.out.lines().all(|line| width(line) <= columns), "{columns} columns");
         }
@@ -298,7 +298,7 @@ run-01a1de2d4b4d71f8  completed    1/3  12s ago  1m 04s   1,204  How the hives c
         ] });
         let args = typed(&["--offset", "2"]);
         let page = Page { now: 1_773_570_600_000, room: None };
-        let told = args.told(Record(&answer), &page);
+        let told = args.render(Record(&answer), &page);
         let expected = "\
 RUN    STATUS   TASKS  STARTED    TOOK  TOKENS   COST  TAGS        NOW
 run-4  running    1/3  12s ago           1,204         team=green  writer: waits for a review
@@ -354,7 +354,7 @@ run-1  failed     0/1   2d ago  1m 04s  12,345  $1.50              no luck
             (&[], 1, None, ""),
         ] {
             let answer = json!({ "total": total, "next": next, "runs": runs });
-            assert_eq!(typed(words).told(Record(&answer), &page).err, expected, "{words:?}");
+            assert_eq!(typed(words).render(Record(&answer), &page).err, expected, "{words:?}");
         }
         for (words, total, next, expected) in [
             (&[][..], 0, None, "no runs\n"),
@@ -363,7 +363,7 @@ run-1  failed     0/1   2d ago  1m 04s  12,345  $1.50              no luck
             (&["--min-cost=3"], 9_000, None, "no runs\n"),
         ] {
             let answer = json!({ "total": total, "next": next, "runs": [] });
-            let told = typed(words).told(Record(&answer), &page);
+            let told = typed(words).render(Record(&answer), &page);
             assert_eq!((told.out.as_str(), told.err.as_str()), ("", expected), "{words:?}");
         }
     }

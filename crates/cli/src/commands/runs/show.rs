@@ -1,6 +1,6 @@
 //! `consort runs show`: the details of one run that people ask for first.
 
-use super::list::{standing, waits};
+use super::list::{status_text, waits};
 use crate::commands::call::Printed;
 use crate::commands::reviews;
 use crate::show::record::{Page, Record};
@@ -15,7 +15,7 @@ const NAMES: usize = 10;
 const IDS: [&str; 3] = ["run", "retries", "forked"];
 
 /// Returns the response in words: a head, the tasks, open reviews, the output.
-pub(super) fn told(run: Record<'_>, page: &Page) -> Printed {
+pub(super) fn render(run: Record<'_>, page: &Page) -> Printed {
     let mut parts = vec![head(run, page), tasks(run, page)];
     parts.extend(run.list("pendingReviews").map(|review| reviews::paragraph(review, page)));
     parts.extend(run.list("tasks").filter(|task| task.has("output")).map(|task| output(task, page)));
@@ -37,7 +37,7 @@ fn head(run: Record<'_>, page: &Page) -> String {
     let forked = forked.map(|from| format!("{from}, event {}", run.count("forkedFrom/seq").unwrap_or_default()));
     let lines = [
         ("run", run.line("runId")),
-        ("status", format!("{}{waits}", standing(run))),
+        ("status", format!("{}{waits}", status_text(run))),
         ("ensemble", format!("{}, {}", run.line("ensemble"), run.line("workflow").to_lowercase())),
         ("model", run.line("model")),
         ("time", facts.join(", ")),
@@ -152,6 +152,6 @@ Bees\u{1b}[2J are
 social.
 ";
         let page = Page { now: 1_773_570_600_000, room: None };
-        assert_eq!(told(Record(&answer), &page).out, expected);
+        assert_eq!(render(Record(&answer), &page).out, expected);
     }
 }

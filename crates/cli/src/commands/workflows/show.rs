@@ -6,7 +6,7 @@ use crate::show::table::{Column, Table};
 use crate::show::words::{ago, grouped};
 
 /// Returns the response in words: a head, the tasks, the groups.
-pub(super) fn told(workflow: Record<'_>, page: &Page) -> Printed {
+pub(super) fn render(workflow: Record<'_>, page: &Page) -> Printed {
     let parts = [head(workflow, page), tasks(workflow, page), groups(workflow, page)];
     Printed::out(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
@@ -95,9 +95,9 @@ GROUP  TASKS            HOW
 loop   draft, critique  repeated until outputs.critique.ok; rounds at most: 5
 ";
         let page = |room| Page { now: 1_773_570_600_000, room };
-        assert_eq!(told(Record(&answer), &page(None)).out.replace("topic=bees n=3", "n=3 topic=bees"), expected);
+        assert_eq!(render(Record(&answer), &page(None)).out.replace("topic=bees n=3", "n=3 topic=bees"), expected);
         for room in [40, 80, 120] {
-            let text = told(Record(&answer), &page(Some(room))).out;
+            let text = render(Record(&answer), &page(Some(room))).out;
             assert!(text.lines().all(|line| console::measure_text_width(line) <= room), "{room}: {text}");
         }
     }

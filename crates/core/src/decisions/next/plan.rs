@@ -166,7 +166,7 @@ impl Plan {
     }
 
     /// Returns the positions of the agents that are handed work in this pass.
-    pub(crate) fn errands(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn delegated_to(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().filter_map(|step| {
             let EventKind::DelegationStarted { worker, .. } = &step.event.kind else { return None };
             Some(*worker)

@@ -6,7 +6,7 @@ use crate::decisions::answer::Completeness;
 use crate::decisions::chore::Chore;
 use crate::state::budget::Claim;
 use crate::state::calls::Calls;
-use crate::state::duty::Duty;
+use crate::state::chore_under_way::ChoreUnderWay;
 use consort_spec::catalog::{NanoUsd, Price};
 use consort_spec::cause::TaskFailure;
 use consort_spec::id::{Id, Millis};
@@ -37,7 +37,7 @@ pub(in crate::state) struct Chores {
     /// Those that are over in this attempt.
     pub(in crate::state) done: BTreeSet<Chore>,
     /// The one begun last.
-    pub(in crate::state) duty: Option<Duty>,
+    pub(in crate::state) duty: Option<ChoreUnderWay>,
     /// The remembered outputs, by the names they were remembered under.
     pub(in crate::state) recalled: Vec<(String, Text)>,
 }
@@ -62,7 +62,7 @@ pub(in crate::state) struct Rework {
 
 /// The structured result a subtask owes, if it does; only `finish_subtask` gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::state) struct Owed {
+pub(in crate::state) struct ExpectedResult {
     /// The schema of the result.
     pub(in crate::state) schema: Option<Schema>,
     /// The result.

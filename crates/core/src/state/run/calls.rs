@@ -10,8 +10,8 @@ use crate::decisions::own_tool::OwnTool;
 use crate::decisions::{build, output, prompt};
 use crate::state::budget::Claim;
 use crate::state::calls::CallState;
+use crate::state::chore_under_way::{self, ChoreUnderWay};
 use crate::state::conversation::{self, Conversation, Phase};
-use crate::state::duty::{self, Duty};
 use crate::state::memory::{self, Memory};
 use consort_spec::catalog::ModelInfo;
 use consort_spec::cause::Cause;
@@ -264,7 +264,7 @@ impl Run {
         let files: Vec<_> = ended.iter().flat_map(|ended| ended.outcome.files()).cloned().collect();
         for conversation::Ended { id: call_id, index, call, outcome } in ended {
             let handle = self.chat.name(&call_id).to_owned();
-            let (text, is_error) = output::shown(&outcome, spec, &handle);
+            let (text, is_error) = output::text_for_model(&outcome, spec, &handle);
             if let Outcome::Answer { text: whole, .. } | Outcome::Failed { text: whole } = &outcome
                 && text.len() != whole.len()
             {
@@ -315,7 +315,7 @@ impl Run {
     }
 
     /// Updates one call of a chore; the last one decides how the task goes on.
-    fn set_chore(&mut self, id: &Id, index: usize, slot: CallState, duty: &Duty) {
+    fn set_chore(&mut self, id: &Id, index: usize, slot: CallState, duty: &ChoreUnderWay) {
         let Some(task) = self.task(id) else { return };
         let role = task.agent.role.clone();
         let description = task.description.clone();
@@ -324,7 +324,7 @@ impl Run {
             calls.set(index, slot);
             let Some(results) = calls.results() else { return };
             let outcomes: Vec<&Outcome> = results.map(|(_, _, outcome)| outcome).collect();
-            let (phase, recalled) = duty::ended(duty, &outcomes, (&role, &description));
+            let (phase, recalled) = chore_under_way::ended(duty, &outcomes, (&role, &description));
             conversation.end_duty(duty.chore, phase, recalled);
         });
     }

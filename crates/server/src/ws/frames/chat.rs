@@ -2,8 +2,8 @@
 //! approvals, and return the results of tools that run in the client.
 
 use consort_chat as chats;
-use consort_chat::{Chats, MessageState, Opening, Said, Start};
-use consort_core::chat::{self, Mode, Presence, Say};
+use consort_chat::{Chats, MessageState, Opening, SentMessage, Start};
+use consort_core::chat::{self, Mode, Presence, UserMessage};
 use consort_core::frame::schema::sent;
 use consort_runtime::engine;
 use consort_tools::busy;
@@ -88,7 +88,8 @@ const AROUND: &[&str] = &["type", "requestId", "request_id", "thread_id"];
 /// Sends a message. Without a thread it begins one, unless it cannot be answered.
 async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let client_tools = session.threads.tools.clone();
-    let say = Say { client_tools, presence: Presence::Attended, ..heard(&session.site, &session.pass, sent).await? };
+    let say =
+        UserMessage { client_tools, presence: Presence::Attended, ..heard(&session.site, &session.pass, sent).await? };
     if let Some(thread) = sent.optional_text("thread_id")? {
         return say_in(session, sent, thread, say).await;
     }
@@ -101,10 +102,10 @@ async fn say(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     Ok(())
 }
 
-async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: Say) -> Result<(), Problem> {
+async fn say_in(session: &mut Session, sent: &Sent, thread: &str, say: UserMessage) -> Result<(), Problem> {
     let (caller, chats) = attend(session, thread).await?;
     let warnings = say.warnings(&sent.0, AROUND);
-    let said = chats.say(&caller.0, thread, say).await?;
+    let said = chats.send(&caller.0, thread, say).await?;
     session.tell(&ack(sent, thread, &said, warnings));
     Ok(())
 }
@@ -123,15 +124,15 @@ async fn attend(session: &mut Session, thread: &str) -> Result<(Caller, Chats), 
 /// Continues the last answer, which was cut off.
 async fn go_on(session: &mut Session, sent: &Sent) -> Result<(), Problem> {
     let client_tools = session.threads.tools.clone();
-    let client = Say { client_tools, presence: Presence::Attended, ..Say::default() };
+    let client = UserMessage { client_tools, presence: Presence::Attended, ..UserMessage::default() };
     let thread = sent.text("thread_id")?;
     let (caller, chats) = attend(session, thread).await?;
-    let said = chats.go_on(&caller.0, thread, client).await?;
+    let said = chats.continue_answer(&caller.0, thread, client).await?;
     session.tell(&ack(sent, thread, &said, sent.warnings().to_vec()));
     Ok(())
 }
 
-fn ack(sent: &Sent, thread: &str, said: &Said, warnings: Vec<String>) -> Response {
+fn ack(sent: &Sent, thread: &str, said: &SentMessage, warnings: Vec<String>) -> Response {
     let (seq, queue_position) = match said.place {
         MessageState::Begun { seq } => (Some(seq), None),
         MessageState::Waits { position } => (None, Some(position)),

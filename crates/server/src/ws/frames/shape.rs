@@ -2,7 +2,7 @@
 //! field by field, so that what is wrong can be named.
 #![expect(dead_code, reason = "frames are read field by field")]
 
-use consort_core::chat::{Answer, Mode, SayRequest};
+use consort_core::chat::{Answer, MessageRequest, Mode};
 use consort_core::choice::{AnyCase, WORDS};
 use consort_core::event::{CancelMode, Priority};
 use consort_core::request::shape::RunRequest;
@@ -212,7 +212,7 @@ pub(super) struct ChatMessage {
     /// The thread; a new one when absent.
     thread_id: Option<String>,
     #[serde(flatten)]
-    request: SayRequest,
+    request: MessageRequest,
 }
 
 /// Go on with the last answer, which was cut.

@@ -64,7 +64,13 @@ impl Compiler<'_> {
             }
             groups.push(tasks);
         }
-        for (index, (draft, tasks)) in drafts.iter().zip(&groups).enumerate() {
+        self.name_groups(drafts, &groups, positions);
+        groups
+    }
+
+    /// Adds the names of groups to the positions: each stands for the last task of its group.
+    fn name_groups(&mut self, drafts: &[draft::Group], groups: &[Vec<usize>], positions: &mut Positions) {
+        for (index, (draft, tasks)) in drafts.iter().zip(groups).enumerate() {
             let name = draft.name.trim();
             let problem = match (name.is_empty(), positions.contains_key(name)) {
                 (true, _) => Some("must not be blank".to_owned()),
@@ -77,7 +83,6 @@ impl Compiler<'_> {
                 (None, None) => {}
             }
         }
-        groups
     }
 
     /// Compiles the groups, whose tasks are known already.
@@ -249,6 +254,26 @@ impl Spec {
 
     /// Returns the first circle: among tasks and groups, or among the tasks of a group.
     fn circle(&self) -> Option<Mistake> {
+        let (units, within) = self.waiting_graphs();
+        let name = |task: usize| match self.group_of(task) {
+            Some((_, group)) => group.name.as_str(),
+            None => self.tasks.get(task).map_or("?", |task| task.name.as_str()),
+        };
+        let mistake = |circle: Vec<usize>, names: Vec<&str>| {
+            let place = circle.first().map_or_else(String::new, |first| format!("tasks[{first}].context"));
+            Mistake::new(Code::CircularDependency, place, format!("Tasks form a cycle: {}", names.join(" → ")))
+        };
+        if let Some(circle) = graph::cycle(&units) {
+            let names = circle.iter().map(|task| name(*task)).collect();
+            return Some(mistake(circle, names));
+        }
+        let circle = graph::cycle(&within)?;
+        let names = circle.iter().filter_map(|task| self.tasks.get(*task)).map(|task| task.name.as_str()).collect();
+        Some(mistake(circle.clone(), names))
+    }
+
+    /// Returns the units that each unit waits for, and the tasks of its own group that each task waits for.
+    fn waiting_graphs(&self) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
         // What a sequence adds is checked apart, with words of its own.
         let waits: Vec<Vec<usize>> = match self.workflow {
             Workflow::Sequential if self.groups.is_empty() => {
@@ -267,21 +292,7 @@ impl Spec {
             });
             within.get_mut(task).into_iter().for_each(|task| task.clone_from(&inside));
         }
-        let name = |task: usize| match self.group_of(task) {
-            Some((_, group)) => group.name.as_str(),
-            None => self.tasks.get(task).map_or("?", |task| task.name.as_str()),
-        };
-        let told = |circle: Vec<usize>, names: Vec<&str>| {
-            let place = circle.first().map_or_else(String::new, |first| format!("tasks[{first}].context"));
-            Mistake::new(Code::CircularDependency, place, format!("Tasks form a cycle: {}", names.join(" → ")))
-        };
-        if let Some(circle) = graph::cycle(&units) {
-            let names = circle.iter().map(|task| name(*task)).collect();
-            return Some(told(circle, names));
-        }
-        let circle = graph::cycle(&within)?;
-        let names = circle.iter().filter_map(|task| self.tasks.get(*task)).map(|task| task.name.as_str()).collect();
-        Some(told(circle.clone(), names))
+        (units, within)
     }
 
     /// Returns a mistake for each task that a task reads or names although it comes later in the sequence.

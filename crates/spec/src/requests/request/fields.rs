@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{ENTRIES_MAX, TASKS_MAX};
+use crate::requests::choice::Choice;
 use crate::requests::mistake::{Code, Mistake};
 use crate::requests::template::Inputs;
 use crate::unknown::{UNKNOWN_MAX, ignored};
@@ -124,11 +125,11 @@ impl<'a> Fields<'a> {
         self.numeric(name, "a whole number of at least -1", |value| value.as_i64().filter(|length| *length >= -1))
     }
 
-    pub(super) fn word<T: Copy>(&mut self, name: &'static str, words: &[(&str, T)]) -> Option<T> {
+    pub(super) fn word<T: Choice>(&mut self, name: &'static str) -> Option<T> {
         let value = self.get(name)?;
-        let found = value.as_str().and_then(|text| words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)));
+        let found = value.as_str().and_then(|text| T::WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)));
         if found.is_none() {
-            let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let allowed: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
             self.mistake(name, format!("must be one of {}, not {value}", allowed.join(", ")));
         }
         found.map(|(_, meaning)| *meaning)

@@ -12,10 +12,7 @@ use serde_json::Value;
 use crate::queue::Priority;
 use crate::requests::branch::OnMaxRounds;
 use crate::requests::choice::{AnyCase, Choice};
-use crate::requests::model_options::{REASONING_EFFORTS, ReasoningEffort};
-use crate::requests::request::{
-    CAPTURE_MODES, ON_MAX_ROUNDS, ON_TIMEOUT, ON_TRUNCATED, PRIORITIES, REVIEW_POLICIES, REVIEW_RULES, WORKFLOWS,
-};
+use crate::requests::model_options::ReasoningEffort;
 use crate::requests::spec::{CaptureMode, OnTimeout, OnTruncated, ReviewPolicy, ReviewRule, Workflow};
 use crate::requests::workflow::{NAME_MAX, TASKS_MAX as WORKFLOW_TASKS_MAX};
 
@@ -351,37 +348,67 @@ impl JsonSchema for Count {
 }
 
 impl Choice for Priority {
-    const WORDS: &'static [(&'static str, Priority)] = PRIORITIES;
+    const WORDS: &'static [(&'static str, Priority)] = &[
+        ("LOW", Priority::Low),
+        ("NORMAL", Priority::Normal),
+        ("HIGH", Priority::High),
+        ("CRITICAL", Priority::Critical),
+    ];
 }
 
 impl Choice for Workflow {
-    const WORDS: &'static [(&'static str, Workflow)] = WORKFLOWS;
+    const WORDS: &'static [(&'static str, Workflow)] = &[
+        ("SEQUENTIAL", Workflow::Sequential),
+        ("PARALLEL", Workflow::Parallel),
+        ("HIERARCHICAL", Workflow::Hierarchical),
+    ];
 }
 
 impl Choice for ReviewPolicy {
-    const WORDS: &'static [(&'static str, ReviewPolicy)] = REVIEW_POLICIES;
+    const WORDS: &'static [(&'static str, ReviewPolicy)] = &[
+        ("NEVER", ReviewPolicy::Never),
+        ("AFTER_EVERY_TASK", ReviewPolicy::AfterEveryTask),
+        ("AFTER_LAST_TASK", ReviewPolicy::AfterLastTask),
+    ];
 }
 
 impl Choice for ReviewRule {
-    const WORDS: &'static [(&'static str, ReviewRule)] = REVIEW_RULES;
+    const WORDS: &'static [(&'static str, ReviewRule)] =
+        &[("required", ReviewRule::Required), ("skip", ReviewRule::Skip)];
 }
 
 impl Choice for OnTimeout {
-    const WORDS: &'static [(&'static str, OnTimeout)] = ON_TIMEOUT;
+    const WORDS: &'static [(&'static str, OnTimeout)] =
+        &[("CONTINUE", OnTimeout::Continue), ("EXIT_EARLY", OnTimeout::ExitEarly), ("FAIL", OnTimeout::Fail)];
 }
 
 impl Choice for OnTruncated {
-    const WORDS: &'static [(&'static str, OnTruncated)] = ON_TRUNCATED;
+    const WORDS: &'static [(&'static str, OnTruncated)] =
+        &[("continue", OnTruncated::Continue), ("fail", OnTruncated::Fail), ("accept", OnTruncated::Accept)];
 }
 
 impl Choice for OnMaxRounds {
-    const WORDS: &'static [(&'static str, OnMaxRounds)] = ON_MAX_ROUNDS;
+    const WORDS: &'static [(&'static str, OnMaxRounds)] =
+        &[("fail", OnMaxRounds::Fail), ("accept", OnMaxRounds::Accept)];
 }
 
 impl Choice for CaptureMode {
-    const WORDS: &'static [(&'static str, CaptureMode)] = CAPTURE_MODES;
+    const WORDS: &'static [(&'static str, CaptureMode)] = &[
+        ("OFF", CaptureMode::Off),
+        ("STANDARD", CaptureMode::Standard),
+        ("FULL", CaptureMode::Full),
+        ("DETAILED", CaptureMode::Full),
+    ];
 }
 
 impl Choice for ReasoningEffort {
-    const WORDS: &'static [(&'static str, ReasoningEffort)] = REASONING_EFFORTS;
+    const WORDS: &'static [(&'static str, ReasoningEffort)] = &[
+        ("none", ReasoningEffort::None),
+        ("minimal", ReasoningEffort::Minimal),
+        ("low", ReasoningEffort::Low),
+        ("medium", ReasoningEffort::Medium),
+        ("high", ReasoningEffort::High),
+        ("xhigh", ReasoningEffort::Xhigh),
+        ("max", ReasoningEffort::Max),
+    ];
 }
