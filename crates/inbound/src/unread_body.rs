@@ -20,7 +20,7 @@ pub async fn layer(request: Request, next: Next) -> Response {
         return next.run(request).await;
     }
     let is_read = Arc::new(AtomicBool::new(false));
-    let watched = request.map(|body| Body::new(Watched { body, is_read: is_read.clone() }));
+    let watched = request.map(|body| Body::new(TrackedBody { body, is_read: is_read.clone() }));
     let mut response = next.run(watched).await;
     let failed = response.status().is_client_error() || response.status().is_server_error();
     if failed && !is_read.load(Ordering::Relaxed) {
@@ -30,12 +30,12 @@ pub async fn layer(request: Request, next: Next) -> Response {
 }
 
 /// A body that notes when its end has been read.
-struct Watched {
+struct TrackedBody {
     body: Body,
     is_read: Arc<AtomicBool>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for TrackedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

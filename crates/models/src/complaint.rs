@@ -43,10 +43,10 @@ pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> Failur
     let json = serde_json::from_str::<Value>(&text).ok();
     // A stream that was requested as a list has its error in a list.
     let json = json.as_ref().map(|json| json.get(0).unwrap_or(json));
-    let said = json.map(|json| Complaint::read(json.get("error").unwrap_or(json)));
-    let said = said.filter(|said| !said.message.is_empty());
-    let said = said.unwrap_or_else(|| Complaint { message: text.trim().to_owned(), ..Complaint::default() });
-    let mut failure = said.failure(Some(status));
+    let complaint = json.map(|json| Complaint::read(json.get("error").unwrap_or(json)));
+    let complaint = complaint.filter(|complaint| !complaint.message.is_empty());
+    let complaint = complaint.unwrap_or_else(|| Complaint { message: text.trim().to_owned(), ..Complaint::default() });
+    let mut failure = complaint.failure(Some(status));
     failure.retry_after_ms = retry_after::read(headers, SystemTime::now()).or(failure.retry_after_ms);
     failure
 }
@@ -83,8 +83,9 @@ impl Complaint {
 
     fn failure(self, status: Option<u16>) -> Failure {
         let kind = self.kind(status.or(self.status));
-        let said = [self.message.trim(), self.codes.trim(), SILENT].into_iter().find(|said| !said.is_empty());
-        let mut message = said.unwrap_or_default().to_owned();
+        let complaint =
+            [self.message.trim(), self.codes.trim(), SILENT].into_iter().find(|complaint| !complaint.is_empty());
+        let mut message = complaint.unwrap_or_default().to_owned();
         if let Some(status) = status {
             message = format!("HTTP {status}: {message}");
         }

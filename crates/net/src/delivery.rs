@@ -13,7 +13,7 @@ use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use tokio::time::timeout;
 
-use crate::network::{Network, Posted};
+use crate::network::{Network, PreparedRequest};
 use crate::wire::{Response, Status};
 use crate::work::Request;
 
@@ -126,7 +126,7 @@ impl RequestDelivery<'_> {
     async fn deliver(&self, peer: &str, request: &Request) -> DeliveryOutcome {
         // The peer may have been waited for, and the run may be another node's by now.
         right::begin().await;
-        let Posted { outbox, frame, answer, mut left } = match self.network.post(peer, request, self.account) {
+        let PreparedRequest { outbox, frame, answer, mut left } = match self.network.post(peer, request, self.account) {
             Ok(posted) => posted,
             Err(why) => return DeliveryOutcome::NotDone(why),
         };

@@ -14,7 +14,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::limits::{HELLO_MAX, SERVED_MAX, WORDS_MAX, cut};
 use crate::links::{OutgoingFrame, Side};
-use crate::network::{Joined, Network, OUTBOX_MAX};
+use crate::network::{JoinedLink, Network, OUTBOX_MAX};
 use crate::pace::Pace;
 use crate::transport::{Address, Closed, Connection, Incoming, Outgoing};
 use crate::wire::{
@@ -138,12 +138,12 @@ async fn write(mut outgoing: Outgoing, mut frames: mpsc::Receiver<OutgoingFrame>
 }
 
 /// Sends the load of this ensemble, often enough that the peer knows it is alive.
-async fn pulse(network: &Network, joined: Option<&Joined>, outbox: &mpsc::Sender<OutgoingFrame>) {
+async fn pulse(network: &Network, joined: Option<&JoinedLink>, outbox: &mpsc::Sender<OutgoingFrame>) {
     let mut ticks = interval((network.options().lease / 2).max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        joined.into_iter().for_each(Joined::send_cancels);
+        joined.into_iter().for_each(JoinedLink::send_cancels);
         if outbox.send(Frame::CapacityUpdate(network.capacity()).text().into()).await.is_err() {
             return;
         }
@@ -157,7 +157,7 @@ type Served = FuturesUnordered<BoxFuture<'static, String>>;
 /// for too long, or the other side refuses to listen.
 async fn read(
     network: &Network,
-    joined: Option<&Joined>,
+    joined: Option<&JoinedLink>,
     mut incoming: Incoming,
     (replies, silence): (Replies, Duration),
 ) -> Option<String> {
@@ -185,7 +185,7 @@ async fn read(
 
 async fn take(
     frame: Frame,
-    (network, joined): (&Network, Option<&Joined>),
+    (network, joined): (&Network, Option<&JoinedLink>),
     replies: &Replies,
     (served, under_way): (&mut Served, &mut HashMap<String, String>),
 ) {
@@ -210,7 +210,7 @@ async fn take(
     }
 }
 
-fn answered(joined: Option<&Joined>, kind: CapabilityKind, response: Response) {
+fn answered(joined: Option<&JoinedLink>, kind: CapabilityKind, response: Response) {
     match response.status {
         Status::Completed | Status::Failed | Status::Rejected | Status::Other => {
             joined.into_iter().for_each(|joined| joined.answered(kind, response.clone()));

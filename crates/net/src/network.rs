@@ -300,16 +300,16 @@ impl Network {
     }
 
     /// Adds a new link; the capabilities of the peer are known from here on.
-    pub(crate) fn join(&self, opened: (Side, Owner), hello: Hello, outbox: mpsc::Sender<OutgoingFrame>) -> Joined {
+    pub(crate) fn join(&self, opened: (Side, Owner), hello: Hello, outbox: mpsc::Sender<OutgoingFrame>) -> JoinedLink {
         let believed = busy::in_place(|| hello.believed(&self.inner.options.name));
         let number = self.state().join(Link::new(opened, believed, outbox), self.inner.clock.now());
         self.inner.changes.send_modify(|count| *count += 1);
-        Joined { network: self.clone(), number }
+        JoinedLink { network: self.clone(), number }
     }
 
     /// Prepares a request to be sent over a link to the peer. The first receiver gets the answer,
     /// the second is notified when the request is being sent; both are closed when the link ends.
-    pub(crate) fn post(&self, peer: &str, request: &Request, account: &Account) -> Result<Posted, String> {
+    pub(crate) fn post(&self, peer: &str, request: &Request, account: &Account) -> Result<PreparedRequest, String> {
         let mut state = self.state();
         let link = state.best(peer).ok_or_else(|| format!("{peer} is not connected"))?;
         let text = fit(request.clone().frame(), link.hello.frame_max());
@@ -322,7 +322,7 @@ impl Network {
             Pending { capability, kind, answered, account: account.clone(), progress: None, progressed_at: None };
         link.pending.insert(request.id().to_owned(), pending);
         let frame = OutgoingFrame { text, leaving: Some(leaving) };
-        Ok(Posted { outbox: link.outbox.clone(), frame, answer, left })
+        Ok(PreparedRequest { outbox: link.outbox.clone(), frame, answer, left })
     }
 
     /// Tells a peer that a request is no longer wanted, now or when it is back.
@@ -365,7 +365,7 @@ impl DynamicToolProvider for PeerTools {
 }
 
 /// A request that is ready to be sent, and the receivers of its results.
-pub(crate) struct Posted {
+pub(crate) struct PreparedRequest {
     pub(crate) outbox: mpsc::Sender<OutgoingFrame>,
     pub(crate) frame: OutgoingFrame,
     pub(crate) answer: oneshot::Receiver<Response>,
@@ -373,12 +373,12 @@ pub(crate) struct Posted {
 }
 
 /// A link that is part of the network until this is dropped.
-pub(crate) struct Joined {
+pub(crate) struct JoinedLink {
     network: Network,
     number: u64,
 }
 
-impl Joined {
+impl JoinedLink {
     /// Removes and returns the waiting request of this id.
     fn waiting(&self, request_id: &str) -> Option<Pending> {
         self.network.state().get(self.number).and_then(|(_, pending)| pending.remove(request_id))
@@ -445,7 +445,7 @@ impl Joined {
     }
 }
 
-impl Drop for Joined {
+impl Drop for JoinedLink {
     fn drop(&mut self) {
         self.network.state().leave(self.number, self.network.inner.clock.now());
         self.network.inner.changes.send_modify(|count| *count += 1);

@@ -119,7 +119,7 @@ impl From<consort::Error> for Error {
 }
 
 /// The parts that a run needs besides its configuration.
-pub(crate) struct Surroundings {
+pub(crate) struct RunParts {
     /// The tools that agents can call.
     pub(crate) tools: Toolbox,
     /// The delay between tokens of the demo model.
@@ -129,7 +129,7 @@ pub(crate) struct Surroundings {
 }
 
 /// Builds the engine for one run, with the models it may ask.
-pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: &Surroundings) -> Result<Engine, Error> {
+pub(crate) fn engine(config: &Config, run: &Compiled, store: &Store, with: &RunParts) -> Result<Engine, Error> {
     let used = config.models.iter().filter(|model| run.models.contains_key(&model.info.alias));
     Ok(with_models(builder(config, store, with)?, used, with.pace).build()?.engine().clone())
 }
@@ -143,19 +143,19 @@ fn with_models<'a>(
 }
 
 /// Creates the chat service from the configuration.
-pub(crate) fn chats(config: &Config, store: &Store, with: &Surroundings) -> Result<Chats, Error> {
+pub(crate) fn chats(config: &Config, store: &Store, with: &RunParts) -> Result<Chats, Error> {
     Ok(host(config, store, with)?.chats()?)
 }
 
 /// Builds a server over everything the configuration names, for this machine alone.
-pub(crate) fn server(config: &Config, store: &Store, with: &Surroundings) -> Result<Server, Error> {
+pub(crate) fn server(config: &Config, store: &Store, with: &RunParts) -> Result<Server, Error> {
     let server = host(config, store, with)?.direct(config.tools.direct.iter().copied());
     let server = server.drain_timeout(config.server.drain_timeout).unbound()?;
     Ok(Server { push_reach: tools::reach(config), ..server })
 }
 
 /// Creates the builder of a server with all settings of the configuration.
-fn host(config: &Config, store: &Store, with: &Surroundings) -> Result<ServerBuilder, Error> {
+fn host(config: &Config, store: &Store, with: &RunParts) -> Result<ServerBuilder, Error> {
     let server = &config.server;
     let chat = &config.chat;
     let builder = with_models(builder(config, store, with)?, config.models.iter(), with.pace)
@@ -175,7 +175,7 @@ fn host(config: &Config, store: &Store, with: &Surroundings) -> Result<ServerBui
 }
 
 /// Creates the builder that every ensemble of this configuration begins with.
-fn builder(config: &Config, store: &Store, with: &Surroundings) -> Result<EnsembleBuilder, Error> {
+fn builder(config: &Config, store: &Store, with: &RunParts) -> Result<EnsembleBuilder, Error> {
     let builder = Ensemble::builder()
         .template(ensemble(config))
         .toolbox(&with.tools)
@@ -200,7 +200,7 @@ fn builder(config: &Config, store: &Store, with: &Surroundings) -> Result<Ensemb
 
 /// Lets peers use what the file shares. A tool that only a server of the file
 /// may have is not shared: it comes and goes.
-fn shared(config: &Config, with: &Surroundings, builder: EnsembleBuilder) -> EnsembleBuilder {
+fn shared(config: &Config, with: &RunParts, builder: EnsembleBuilder) -> EnsembleBuilder {
     let is_there = |share: &&Share| match share.kind {
         ShareKind::Tool => {
             let own = [OwnTool::HumanInput, OwnTool::SearchCollections].map(OwnTool::name);
@@ -251,7 +251,7 @@ mod tests {
             config,
             run,
             &Store::Memory,
-            &Surroundings { tools: tools(config)?, pace: Duration::ZERO, known: Known::Unknown },
+            &RunParts { tools: tools(config)?, pace: Duration::ZERO, known: Known::Unknown },
         )
     }
 

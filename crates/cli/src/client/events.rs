@@ -96,14 +96,14 @@ struct Events {
     last: Option<Seq>,
     open: Option<Body>,
     /// The current interruption, if there is one.
-    absence: Option<Absence>,
+    absence: Option<Outage>,
     /// Whether the last frame has come, or never will.
     over: bool,
 }
 
 /// An interruption of the connection.
 #[derive(Clone, Copy)]
-struct Absence {
+struct Outage {
     since: Instant,
     /// The delay before the next attempt.
     wait: Duration,
@@ -157,7 +157,7 @@ impl Events {
         // A connection that lasted for a while resets the delays; others count as attempts.
         let held = self.open.take().is_some_and(|body| body.since.elapsed() > WAIT_MAX);
         if held || self.absence.is_none() {
-            self.absence = Some(Absence { since: Instant::now(), wait: WAIT_FIRST });
+            self.absence = Some(Outage { since: Instant::now(), wait: WAIT_FIRST });
         }
         StreamEvent::Disconnected(reason)
     }
@@ -165,7 +165,7 @@ impl Events {
     /// Waits for the server to come back.
     async fn again(&mut self) -> Result<StreamEvent, Failure> {
         loop {
-            let absence = self.absence.get_or_insert(Absence { since: Instant::now(), wait: WAIT_FIRST });
+            let absence = self.absence.get_or_insert(Outage { since: Instant::now(), wait: WAIT_FIRST });
             let since = absence.since;
             let wait = absence.wait;
             absence.wait = (wait * 2).min(WAIT_MAX);

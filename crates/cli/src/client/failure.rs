@@ -5,7 +5,7 @@ use consort_http::innermost;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use super::ids::Unclear;
+use super::ids::IdError;
 use crate::exit::Exit;
 use crate::show::words::one_line;
 
@@ -45,7 +45,7 @@ pub(crate) enum Failure {
     },
     /// The typed id does not stand for exactly one thing.
     #[error(transparent)]
-    Unclear(#[from] Unclear),
+    IdError(#[from] IdError),
 }
 
 impl Failure {
@@ -83,7 +83,7 @@ impl Failure {
         match self {
             Failure::Unreachable { .. } => true,
             Failure::Refused { status, .. } => status.is_server_error(),
-            Failure::Strange { .. } | Failure::Unclear(_) => false,
+            Failure::Strange { .. } | Failure::IdError(_) => false,
         }
     }
 
@@ -91,8 +91,8 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Failure::Unreachable { .. } => Exit::Unreachable,
-            Failure::Unclear(Unclear::Ambiguous { .. } | Unclear::TooMany(..)) => Exit::Usage,
-            Failure::Unclear(Unclear::Nothing(_)) | Failure::Refused { .. } | Failure::Strange { .. } => Exit::Failed,
+            Failure::IdError(IdError::Ambiguous { .. } | IdError::TooMany(..)) => Exit::Usage,
+            Failure::IdError(IdError::Nothing(_)) | Failure::Refused { .. } | Failure::Strange { .. } => Exit::Failed,
         }
     }
 }

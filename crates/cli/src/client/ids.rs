@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 
 /// The reason why a typed id does not stand for exactly one thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unclear {
+pub(crate) enum IdError {
     /// More than one id begins with it.
     #[error("`{typed}` is the beginning of {many}:{listed}")]
     Ambiguous {
@@ -106,9 +106,9 @@ impl Kind {
 
 /// Returns the whole id that is meant among these, the newest first; none begins with
 /// what was typed if there is none.
-pub(crate) fn whole(kind: Kind, typed: &str, ids: &[String]) -> Result<Option<String>, Unclear> {
+pub(crate) fn whole(kind: Kind, typed: &str, ids: &[String]) -> Result<Option<String>, IdError> {
     if typed == LATEST {
-        return ids.first().cloned().map(Some).ok_or(Unclear::Nothing(kind.noun()));
+        return ids.first().cloned().map(Some).ok_or(IdError::Nothing(kind.noun()));
     }
     if ids.iter().any(|id| id == typed) {
         return Ok(Some(typed.to_owned()));
@@ -123,12 +123,12 @@ pub(crate) fn whole(kind: Kind, typed: &str, ids: &[String]) -> Result<Option<St
     }
 }
 
-fn ambiguous(kind: Kind, typed: &str, candidates: &[&String]) -> Unclear {
+fn ambiguous(kind: Kind, typed: &str, candidates: &[&String]) -> IdError {
     let mut listed: String = candidates.iter().take(LISTED_MAX).map(|id| format!("\n  {id}")).collect();
     if let Some(more) = candidates.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
         listed += &format!("\n  and {more} more");
     }
-    Unclear::Ambiguous { typed: typed.to_owned(), many: format!("{} {}s", candidates.len(), kind.noun()), listed }
+    IdError::Ambiguous { typed: typed.to_owned(), many: format!("{} {}s", candidates.len(), kind.noun()), listed }
 }
 
 impl Client {
@@ -190,7 +190,7 @@ impl Client {
                 return Ok(ids);
             }
         }
-        Err(Unclear::TooMany(PAGE * PAGES_MAX as u64, kind.noun()).into())
+        Err(IdError::TooMany(PAGE * PAGES_MAX as u64, kind.noun()).into())
     }
 }
 

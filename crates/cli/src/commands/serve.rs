@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::assemble::{self, Store, Surroundings};
+use crate::assemble::{self, RunParts, Store};
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::terminal::Home;
@@ -132,11 +132,11 @@ pub(super) async fn everything(
     let (servers, tools) = assemble::connect(config, env, assemble::tools(config)?)?;
     let known = assemble::join(config, &tools, listens).await?;
     let store = Store::Folder(config.store.clone());
-    Ok((server(config, &store, &Surroundings { tools, pace: PACE, known })?, servers))
+    Ok((server(config, &store, &RunParts { tools, pace: PACE, known })?, servers))
 }
 
 /// Builds a server over everything the configuration names, for the callers it lets in.
-pub(super) fn server(config: &Config, store: &Store, with: &Surroundings) -> Result<Server, assemble::Error> {
+pub(super) fn server(config: &Config, store: &Store, with: &RunParts) -> Result<Server, assemble::Error> {
     Ok(Server {
         access: keys::access(&config.server)?,
         quotas: config.server.quotas.clone(),

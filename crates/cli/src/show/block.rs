@@ -101,32 +101,32 @@ struct Row {
     tone: Tone,
     mark: &'static str,
     name: String,
-    doing: Doing,
+    doing: Activity,
     /// Model, tokens, cost and time; empty where there is no value.
     cells: [String; 4],
     urgency: Urgency,
 }
 
 /// The activity of a task, as a text that may be cut.
-enum Doing {
+enum Activity {
     /// The start of the text matters.
     Start(String),
     /// The end of the text matters.
     End(String),
 }
 
-impl Doing {
+impl Activity {
     /// Returns the text as a terminal shows it, so that its visible width is measured.
-    fn shown(self) -> Doing {
+    fn shown(self) -> Activity {
         match self {
-            Doing::Start(text) => Doing::Start(safe(&text)),
-            Doing::End(text) => Doing::End(safe(&text)),
+            Activity::Start(text) => Activity::Start(safe(&text)),
+            Activity::End(text) => Activity::End(safe(&text)),
         }
     }
 
     fn width(&self) -> usize {
         match self {
-            Doing::Start(text) | Doing::End(text) => width(text),
+            Activity::Start(text) | Activity::End(text) => width(text),
         }
     }
 }
@@ -152,7 +152,7 @@ fn rows(view: &View, task: &Task, now: Duration) -> Vec<Row> {
     rows
 }
 
-fn row(conversation: &Conversation, doing: Doing, now: Duration) -> Row {
+fn row(conversation: &Conversation, doing: Activity, now: Duration) -> Row {
     let (tone, mark, urgency) = mark(&conversation.state, now);
     let depth = conversation.id.matches('.').count() / 2 + usize::from(instance(&conversation.id).is_some());
     let elapsed = conversation.took.or_else(|| conversation.began.map(|began| now.saturating_sub(began)));
@@ -190,7 +190,7 @@ fn whole(view: &View, now: Duration, hidden: usize) -> Row {
         span(result.map_or(now, |result| result.took)),
     ];
     let name = String::new();
-    let doing = Doing::Start(text).shown();
+    let doing = Activity::Start(text).shown();
     Row { tone: Tone::Faint, mark: " ", name, doing, cells, urgency: Urgency::Now }
 }
 
@@ -219,33 +219,33 @@ fn mark(state: &State, now: Duration) -> (Tone, &'static str, Urgency) {
 }
 
 /// Returns the activity of a task, including the states that only a task can have.
-fn task_doing(view: &View, task: &Task, now: Duration) -> Doing {
+fn task_doing(view: &View, task: &Task, now: Duration) -> Activity {
     let state = &task.conversation.state;
     if *state == State::Pending {
         let names: Vec<&str> = view.waits_for(task).collect();
-        return Doing::Start(format!("waits for {}", names.join(", ")).trim_end_matches(" for ").to_owned());
+        return Activity::Start(format!("waits for {}", names.join(", ")).trim_end_matches(" for ").to_owned());
     }
     let instances = task.instances().count();
     if *state == State::Split {
         let ended = task.instances().filter(|it| it.state.has_ended()).count();
-        return Doing::Start(format!("{ended} done, {} under way", instances - ended));
+        return Activity::Start(format!("{ended} done, {} under way", instances - ended));
     }
     if *state == State::Done && instances > 0 {
-        return Doing::Start(counted(instances as u64, "instance"));
+        return Activity::Start(counted(instances as u64, "instance"));
     }
     if *state == State::Done && !task.subtasks.is_empty() {
-        return Doing::Start(counted(task.subtasks.len() as u64, "subtask"));
+        return Activity::Start(counted(task.subtasks.len() as u64, "subtask"));
     }
     doing(&task.conversation, now)
 }
 
-fn doing(conversation: &Conversation, now: Duration) -> Doing {
+fn doing(conversation: &Conversation, now: Duration) -> Activity {
     let text = match &conversation.state {
         State::Pending => "waits".to_owned(),
         State::Split => "under way".to_owned(),
         State::Ready => "waits for a free model slot".to_owned(),
         State::Asking => "asking".to_owned(),
-        State::Writing(tail) => return Doing::End(one_line(tail)),
+        State::Writing(tail) => return Activity::End(one_line(tail)),
         State::Calling { open, .. } => calling(open),
         State::Retrying { at, why } => format!("retry in {}: {why}", soon(at.saturating_sub(now))),
         State::Reviewing { due: None, .. } => "waits for a review".to_owned(),
@@ -257,7 +257,7 @@ fn doing(conversation: &Conversation, now: Duration) -> Doing {
         State::Cancelled => "cancelled".to_owned(),
         State::Skipped(reason) => format!("skipped: {reason}"),
     };
-    Doing::Start(text)
+    Activity::Start(text)
 }
 
 fn calling(open: &[Call]) -> String {
@@ -325,8 +325,8 @@ impl Columns {
         };
         pieces.push((Tone::Plain, named));
         let doing = match &row.doing {
-            Doing::Start(text) => cut(text, room),
-            Doing::End(text) => cut_start(text, room),
+            Activity::Start(text) => cut(text, room),
+            Activity::End(text) => cut_start(text, room),
         };
         let tone = if row.tone == Tone::Busy { Tone::Plain } else { row.tone };
         pieces.push((tone, padded(&doing, room)));

@@ -41,7 +41,7 @@ pub(crate) struct Begun {
 
 /// The message that starts a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Saying {
+pub(crate) enum TurnStart {
     /// A message, as it is sent, and the files to attach to it.
     Words(Value, Vec<PathBuf>),
     /// A request for the rest of an answer that was cut off.
@@ -85,13 +85,13 @@ impl ChatHost {
         match self {
             ChatHost::Here(chats, engine) => {
                 let say = read(&message, engine).await?;
-                let Opening { thread, said, subscription, .. } = chats.open_with(LOCAL, say).await?;
-                Ok((thread, begun(chats, &subscription, said).await?))
+                let Opening { thread, said: sent, subscription, .. } = chats.open_with(LOCAL, say).await?;
+                Ok((thread, begun(chats, &subscription, sent).await?))
             }
             ChatHost::There(client) => {
                 let made = client.read(&client.send(&Call::post(&["threads"], json!({}))).await?)?;
                 let thread = text(&made, "id");
-                match self.say(&thread, Saying::Words(message, Vec::new())).await {
+                match self.say(&thread, TurnStart::Words(message, Vec::new())).await {
                     Ok(begun) => Ok((thread, begun)),
                     Err(error) => {
                         // No message was sent to it; if deleting fails, an empty thread remains.
@@ -104,29 +104,29 @@ impl ChatHost {
     }
 
     /// Sends a message.
-    pub(crate) async fn say(&self, thread: &str, saying: Saying) -> anyhow::Result<Begun> {
-        let saying = match saying {
-            Saying::Words(message, files) => Saying::Words(self.attached(message, &files).await?, Vec::new()),
-            Saying::Rest => Saying::Rest,
+    pub(crate) async fn say(&self, thread: &str, start: TurnStart) -> anyhow::Result<Begun> {
+        let start = match start {
+            TurnStart::Words(message, files) => TurnStart::Words(self.attached(message, &files).await?, Vec::new()),
+            TurnStart::Rest => TurnStart::Rest,
         };
         match self {
             ChatHost::Here(chats, engine) => {
                 let subscription = chats.subscribe(thread);
-                let said = match saying {
-                    Saying::Words(message, _) => chats.send(LOCAL, thread, read(&message, engine).await?).await?,
-                    Saying::Rest => chats.continue_answer(LOCAL, thread, UserMessage::default()).await?,
+                let sent = match start {
+                    TurnStart::Words(message, _) => chats.send(LOCAL, thread, read(&message, engine).await?).await?,
+                    TurnStart::Rest => chats.continue_answer(LOCAL, thread, UserMessage::default()).await?,
                 };
-                begun(chats, &subscription, said).await
+                begun(chats, &subscription, sent).await
             }
             ChatHost::There(client) => {
-                let call = match saying {
-                    Saying::Words(message, _) => Call::post(&["threads", thread, "messages"], message),
-                    Saying::Rest => Call::post(&["threads", thread, "continue"], json!({})),
+                let call = match start {
+                    TurnStart::Words(message, _) => Call::post(&["threads", thread, "messages"], message),
+                    TurnStart::Rest => Call::post(&["threads", thread, "continue"], json!({})),
                 };
-                let said = client.read(&client.send(&call).await?)?;
-                let first = said.get("seq").and_then(Value::as_u64).unwrap_or_default();
+                let sent = client.read(&client.send(&call).await?)?;
+                let first = sent.get("seq").and_then(Value::as_u64).unwrap_or_default();
                 let events = client.follow_turn(thread, first).await?;
-                Ok(Begun { turn: text(&said, "turnId").into(), events: events.err_into().boxed() })
+                Ok(Begun { turn: text(&sent, "turnId").into(), events: events.err_into().boxed() })
             }
         }
     }
@@ -280,13 +280,13 @@ async fn read(message: &Value, engine: &Engine) -> anyhow::Result<UserMessage> {
 async fn begun(
     chats: &Chats,
     subscription: &chats::TurnSubscription,
-    said: chats::SentMessage,
+    sent: chats::SentMessage,
 ) -> anyhow::Result<Begun> {
     // A message here stops the current turn, so it is never queued.
-    let base = if let chats::MessageState::Begun { seq } = said.place { seq } else { 0 };
-    let frames = chats.turn(subscription, &said.turn, base).await?;
+    let base = if let chats::MessageState::Begun { seq } = sent.place { seq } else { 0 };
+    let frames = chats.turn(subscription, &sent.turn, base).await?;
     let events = frames.map_ok(|frame| StreamEvent::Frame(frame.into()));
-    Ok(Begun { turn: said.turn, events: events.err_into().boxed() })
+    Ok(Begun { turn: sent.turn, events: events.err_into().boxed() })
 }
 
 fn tool_view(tool: &consort_core::catalog::ToolInfo) -> Value {

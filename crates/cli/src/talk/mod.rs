@@ -28,11 +28,11 @@ use std::pin::pin;
 
 use self::editor::{Editor, Typed};
 use self::history::History;
-use self::host::{Begun, ChatHost, Saying};
+use self::host::{Begun, ChatHost, TurnStart};
 use self::input::{Command, Entry, Memory};
 use self::keyboard::Keyboard;
 use self::screen::Screen;
-use self::turn::{STOPPING, Stop, Turned, key};
+use self::turn::{STOPPING, Stop, TurnOutcome, key};
 use self::turn_view::End;
 use self::usage::UsageTotals;
 use crate::exit::Exit;
@@ -135,11 +135,11 @@ impl<'a> Talk<'a> {
 
     /// Runs one turn.
     pub(crate) async fn once(&mut self, content: &str, files: Vec<PathBuf>) -> anyhow::Result<Exit> {
-        match self.say(Saying::Words(self.message(content), files)).await {
-            Ok(Turned::Ended(End::Done)) => Ok(Exit::Done),
-            Ok(Turned::Ended(End::Failed | End::Stopped)) => Ok(Exit::Failed),
-            Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
-            Ok(Turned::StoppedHere | Turned::Left) => Ok(Exit::Interrupted),
+        match self.say(TurnStart::Words(self.message(content), files)).await {
+            Ok(TurnOutcome::Ended(End::Done)) => Ok(Exit::Done),
+            Ok(TurnOutcome::Ended(End::Failed | End::Stopped)) => Ok(Exit::Failed),
+            Ok(TurnOutcome::Abandoned) => anyhow::bail!(UNSTORED),
+            Ok(TurnOutcome::StoppedHere | TurnOutcome::Left) => Ok(Exit::Interrupted),
             Err(error) if host::exit(&error) == Exit::Usage => {
                 self.screen.say(&format!("{error:#}"))?;
                 Ok(Exit::Usage)
@@ -160,10 +160,10 @@ impl<'a> Talk<'a> {
             let told = match input::read(&line) {
                 Entry::Exit => return Ok(Exit::Done),
                 entry @ (Entry::Say(_) | Entry::Continue) => match self.entered(&entry).await {
-                    Ok(Turned::Left) => return Ok(Exit::Interrupted),
-                    Ok(Turned::Abandoned) => anyhow::bail!(UNSTORED),
+                    Ok(TurnOutcome::Left) => return Ok(Exit::Interrupted),
+                    Ok(TurnOutcome::Abandoned) => anyhow::bail!(UNSTORED),
                     // An empty line separates turns.
-                    Ok(Turned::Ended(_) | Turned::StoppedHere) => Ok("\n".to_owned()),
+                    Ok(TurnOutcome::Ended(_) | TurnOutcome::StoppedHere) => Ok("\n".to_owned()),
                     Err(error) => Err(error),
                 },
                 Entry::Do(command) => self.obey(command).await,
@@ -231,25 +231,25 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    async fn entered(&mut self, entry: &Entry) -> anyhow::Result<Turned> {
-        let saying = match entry {
+    async fn entered(&mut self, entry: &Entry) -> anyhow::Result<TurnOutcome> {
+        let start = match entry {
             Entry::Say(content) => {
-                Saying::Words(self.message(content), files::named(content).map_err(anyhow::Error::msg)?)
+                TurnStart::Words(self.message(content), files::named(content).map_err(anyhow::Error::msg)?)
             }
-            Entry::Continue | Entry::Do(_) | Entry::Exit | Entry::Nothing | Entry::Wrong(_) => Saying::Rest,
+            Entry::Continue | Entry::Do(_) | Entry::Exit | Entry::Nothing | Entry::Wrong(_) => TurnStart::Rest,
         };
-        self.say(saying).await
+        self.say(start).await
     }
 
-    async fn say(&mut self, saying: Saying) -> anyhow::Result<Turned> {
-        let Some((thread, begun, stop)) = self.begun(saying).await? else { return Ok(Turned::Left) };
+    async fn say(&mut self, start: TurnStart) -> anyhow::Result<TurnOutcome> {
+        let Some((thread, begun, stop)) = self.begun(start).await? else { return Ok(TurnOutcome::Left) };
         self.topic.thread = Some(thread.clone());
         self.watch(&thread, begun, stop).await
     }
 
     /// Begins a turn, which may have to stop already; `None` when the user has left.
-    async fn begun(&mut self, saying: Saying) -> anyhow::Result<Option<(String, Begun, Stop)>> {
-        let mut begin = pin!(begin(&self.place, self.topic.thread.clone(), saying));
+    async fn begun(&mut self, start: TurnStart) -> anyhow::Result<Option<(String, Begun, Stop)>> {
+        let mut begin = pin!(begin(&self.place, self.topic.thread.clone(), start));
         let mut stop = Stop::No;
         loop {
             tokio::select! {
@@ -352,14 +352,14 @@ impl<'a> Talk<'a> {
 }
 
 /// Sends a message to a thread, to a new one if there is none.
-async fn begin(place: &ChatHost, thread: Option<String>, saying: Saying) -> anyhow::Result<(String, Begun)> {
-    match (thread, saying) {
-        (Some(thread), saying) => {
-            let begun = place.say(&thread, saying).await?;
+async fn begin(place: &ChatHost, thread: Option<String>, start: TurnStart) -> anyhow::Result<(String, Begun)> {
+    match (thread, start) {
+        (Some(thread), start) => {
+            let begun = place.say(&thread, start).await?;
             Ok((thread, begun))
         }
-        (None, Saying::Words(message, files)) => place.begin(message, &files).await,
-        (None, Saying::Rest) => anyhow::bail!("nothing was said yet: there is nothing to continue"),
+        (None, TurnStart::Words(message, files)) => place.begin(message, &files).await,
+        (None, TurnStart::Rest) => anyhow::bail!("nothing was said yet: there is nothing to continue"),
     }
 }
 

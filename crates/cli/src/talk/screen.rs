@@ -42,12 +42,12 @@ pub(super) struct Screen<'a> {
     began: Instant,
     /// The message being typed, as it is shown.
     typed: Option<Rows>,
-    pastes: Pastes,
+    pastes: PasteMarking,
 }
 
 /// Whether the terminal marks pastes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pastes {
+enum PasteMarking {
     Marked,
     Unmarked,
 }
@@ -62,7 +62,7 @@ impl<'a> Screen<'a> {
         let painter = Painter::new(colour);
         let began = Instant::now();
         let typed = None;
-        let pastes = Pastes::Unmarked;
+        let pastes = PasteMarking::Unmarked;
         Screen { output, look, answer, unfinished, painter, began, typed, pastes }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Screen<'a> {
     /// Asks the terminal to mark pastes, until this is dropped.
     pub(super) fn mark_pastes(&mut self) -> io::Result<()> {
         if matches!(self.look, Look::Block(_)) {
-            self.pastes = Pastes::Marked;
+            self.pastes = PasteMarking::Marked;
             self.output.err.draw(&Drawing::default().code(Code::MarkPastes))?;
         }
         Ok(())
@@ -234,8 +234,8 @@ impl Drop for Screen<'_> {
         // The terminal is always restored.
         if matches!(self.look, Look::Block(_)) {
             let leave = match self.pastes {
-                Pastes::Marked => self.painter.leave().code(Code::UnmarkPastes),
-                Pastes::Unmarked => self.painter.leave(),
+                PasteMarking::Marked => self.painter.leave().code(Code::UnmarkPastes),
+                PasteMarking::Unmarked => self.painter.leave(),
             };
             let _closed = self.output.err.draw(&leave);
         }

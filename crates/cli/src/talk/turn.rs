@@ -22,7 +22,7 @@ const CHOICES: &str = "[a]llow  allow for this [c]hat  [d]eny: ";
 
 /// The result of watching a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turned {
+pub(super) enum TurnOutcome {
     /// The turn is over.
     Ended(End),
     /// The turn is over because it was stopped here.
@@ -73,7 +73,7 @@ struct Watching {
 
 impl Talk<'_> {
     /// Watches a turn of a thread; one that is to be stopped already is stopped first.
-    pub(super) async fn watch(&mut self, thread: &str, begun: Begun, stop: Stop) -> anyhow::Result<Turned> {
+    pub(super) async fn watch(&mut self, thread: &str, begun: Begun, stop: Stop) -> anyhow::Result<TurnOutcome> {
         let Begun { turn, mut events } = begun;
         let mut watching = Watching { stop, ..Watching::default() };
         if stop == Stop::Wanted {
@@ -100,13 +100,13 @@ impl Talk<'_> {
                 // An event meanwhile may have been printed in place of the prompt.
                 Wake::Tick if !self.screen.is_prompting() => self.screen.prompt(CHOICES, &watching.line)?,
                 Wake::Tick => {}
-                Wake::Abandoned => return Ok(Turned::Abandoned),
+                Wake::Abandoned => return Ok(TurnOutcome::Abandoned),
             }
         }
-        Ok(Turned::Left)
+        Ok(TurnOutcome::Left)
     }
 
-    fn over(&mut self, watching: Watching) -> anyhow::Result<Turned> {
+    fn over(&mut self, watching: Watching) -> anyhow::Result<TurnOutcome> {
         self.screen.finish(&watching.view)?;
         if let Some(cost) = watching.view.cost {
             self.usage.add(cost);
@@ -116,8 +116,8 @@ impl Talk<'_> {
             self.screen.whisper(&format!("mode {} is not allowed here; it stays {}", wanted.word(), held.word()))?;
         }
         Ok(match watching.view.end {
-            Some(End::Stopped) if watching.stop == Stop::Asked => Turned::StoppedHere,
-            end => Turned::Ended(end.unwrap_or(End::Failed)),
+            Some(End::Stopped) if watching.stop == Stop::Asked => TurnOutcome::StoppedHere,
+            end => TurnOutcome::Ended(end.unwrap_or(End::Failed)),
         })
     }
 

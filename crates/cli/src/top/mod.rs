@@ -52,25 +52,25 @@ pub(crate) async fn show(client: &Client, person: &Person, colour: Colour, outpu
     let mut board = Board::new(client.url(), person.editor.as_deref());
     board.apply(first, now());
     // Before the terminal is changed, so that it is always restored.
-    let around = Around::new(client)?;
+    let around = TerminalEvents::new(client)?;
     let screen = FullScreen::open(colour, output.out)?;
     let keyboard = Keyboard::open()?;
     Top { client, editor: person.editor.as_deref(), board, screen, keyboard, around }.follow().await
 }
 
 /// The surroundings that are listened to.
-struct Around {
+struct TerminalEvents {
     feed: Feed,
     interrupts: Interrupts,
     resized: Signal,
     told_to_end: [Signal; 2],
 }
 
-impl Around {
-    fn new(client: &Client) -> io::Result<Around> {
+impl TerminalEvents {
+    fn new(client: &Client) -> io::Result<TerminalEvents> {
         let told_to_end = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
         let resized = signal(SignalKind::window_change())?;
-        Ok(Around { feed: Feed::open(client.clone()), interrupts: interrupts(), resized, told_to_end })
+        Ok(TerminalEvents { feed: Feed::open(client.clone()), interrupts: interrupts(), resized, told_to_end })
     }
 
     /// Returns when the process is asked to end.
@@ -90,7 +90,7 @@ struct Top<'a> {
     board: Board,
     screen: FullScreen<'a>,
     keyboard: Keyboard,
-    around: Around,
+    around: TerminalEvents,
 }
 
 /// An event that is waited for.
@@ -128,7 +128,7 @@ impl Top<'_> {
                 answer = arrived(&mut sending) => Wake::Answer(answer),
                 () = self.around.feed.news() => Wake::News,
                 Some(()) = self.around.interrupts.next() => Wake::Leave,
-                () = Around::end(&mut self.around.told_to_end) => Wake::Leave,
+                () = TerminalEvents::end(&mut self.around.told_to_end) => Wake::Leave,
                 _size = self.around.resized.recv() => Wake::Redraw,
                 () = reached(self.board.next_change()) => Wake::Redraw,
                 _ = tick.tick() => Wake::Redraw,

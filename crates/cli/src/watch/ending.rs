@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use consort_core::status::Status;
 use serde::de::IgnoredAny;
 
-use super::Watched;
+use super::WatchOutcome;
 use crate::exit::Exit;
 use crate::output::{Output, Reader};
 use crate::show::markdown::Markdown;
@@ -28,7 +28,7 @@ pub(crate) struct Ending {
 
 /// The storage of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum RunStorage {
     /// In memory: lost with the process.
     Nowhere,
     /// In this folder.
@@ -66,43 +66,43 @@ fn is_json(answer: &str) -> bool {
 }
 
 /// Returns the ending of the run of this id.
-pub(crate) fn ending(watched: Watched, view: &View, kept: &Kept, run: &str) -> Ending {
+pub(crate) fn ending(watched: WatchOutcome, view: &View, storage: &RunStorage, run: &str) -> Ending {
     let words = |exit, words: String| Ending { answer: None, words: Some(words), exit };
     match (watched, &view.result) {
-        (Watched::ToTheEnd, Some(result)) => ended(result, view, kept, run),
-        (Watched::AsAsked, Some(result)) => {
-            let ending = ended(result, view, kept, run);
+        (WatchOutcome::ToTheEnd, Some(result)) => ended(result, view, storage, run),
+        (WatchOutcome::AsAsked, Some(result)) => {
+            let ending = ended(result, view, storage, run);
             let exit = if result.status == Status::Cancelled { Exit::Interrupted } else { ending.exit };
             Ending { exit, ..ending }
         }
-        (Watched::ToTheEnd | Watched::AsAsked | Watched::Stopped, _) => {
-            words(Exit::Failed, format!("The run stopped, because it could not be stored{}.", unfinished(kept, run)))
+        (WatchOutcome::ToTheEnd | WatchOutcome::AsAsked | WatchOutcome::Stopped, _) => {
+            words(Exit::Failed, format!("The run stopped, because it could not be stored{}.", unfinished(storage, run)))
         }
-        (Watched::Undecided, _) => words(Exit::Failed, undecided(view, kept, run)),
-        (Watched::Left, _) => words(Exit::Interrupted, format!("Left at once{}.", unfinished(kept, run))),
+        (WatchOutcome::Undecided, _) => words(Exit::Failed, undecided(view, storage, run)),
+        (WatchOutcome::Left, _) => words(Exit::Interrupted, format!("Left at once{}.", unfinished(storage, run))),
     }
 }
 
 /// Describes the reviews that stay open, and the way to decide them.
-fn undecided(view: &View, kept: &Kept, run: &str) -> String {
+fn undecided(view: &View, storage: &RunStorage, run: &str) -> String {
     let ids: Vec<&str> = view.reviews.iter().map(|review| review.id.as_str()).collect();
     let stays = match ids.len() {
         1 => "A review stays open".to_owned(),
         count => format!("{count} reviews stay open"),
     };
     let commands: String = ids.iter().map(|id| format!("\n  consort reviews decide {id} approve")).collect();
-    match kept {
-        Kept::Nowhere => format!("{stays}; nothing is kept here, so the run is over with this process."),
-        Kept::Folder(folder) => format!(
+    match storage {
+        RunStorage::Nowhere => format!("{stays}; nothing is kept here, so the run is over with this process."),
+        RunStorage::Folder(folder) => format!(
             "{stays}; the run waits in {} ({run}). `consort serve` goes on with it, and there:{commands}",
             folder.display()
         ),
-        Kept::Server(url) => format!("{stays}; the run waits at {url} ({run}). To decide:{commands}"),
+        RunStorage::Server(url) => format!("{stays}; the run waits at {url} ({run}). To decide:{commands}"),
     }
 }
 
-fn ended(result: &RunResult, view: &View, kept: &Kept, run: &str) -> Ending {
-    let kept = outputs(result.finished, kept, run);
+fn ended(result: &RunResult, view: &View, storage: &RunStorage, run: &str) -> Ending {
+    let kept = outputs(result.finished, storage, run);
     let (words, exit) = match result.status {
         Status::Completed if result.answer.is_some() => (cut(view), Exit::Done),
         Status::Completed => (Some("No task has finished, so there is no answer.".to_owned()), Exit::Done),
@@ -134,24 +134,24 @@ fn finished(result: &RunResult, view: &View) -> String {
     format!("{} of {} finished", result.finished, counted(view.declared.len() as u64, "task"))
 }
 
-fn outputs(finished: usize, kept: &Kept, run: &str) -> String {
+fn outputs(finished: usize, storage: &RunStorage, run: &str) -> String {
     let what = match finished {
         0 => return String::new(),
         1 => "its output is",
         _ => "their outputs are",
     };
-    match kept {
-        Kept::Nowhere => String::new(),
-        Kept::Folder(folder) => format!(", {what} kept in {} ({run})", folder.display()),
-        Kept::Server(url) => format!(", {what} kept at {url} ({run})"),
+    match storage {
+        RunStorage::Nowhere => String::new(),
+        RunStorage::Folder(folder) => format!(", {what} kept in {} ({run})", folder.display()),
+        RunStorage::Server(url) => format!(", {what} kept at {url} ({run})"),
     }
 }
 
-fn unfinished(kept: &Kept, run: &str) -> String {
-    match kept {
-        Kept::Nowhere => String::new(),
-        Kept::Folder(folder) => format!("; the run stays unfinished in {} ({run})", folder.display()),
-        Kept::Server(url) => format!("; the run is at {url} ({run})"),
+fn unfinished(storage: &RunStorage, run: &str) -> String {
+    match storage {
+        RunStorage::Nowhere => String::new(),
+        RunStorage::Folder(folder) => format!("; the run stays unfinished in {} ({run})", folder.display()),
+        RunStorage::Server(url) => format!("; the run is at {url} ({run})"),
     }
 }
 
@@ -176,15 +176,15 @@ mod tests {
         View { tasks: vec![Task::default(); 3], declared, result: Some(result), ..View::default() }
     }
 
-    fn told(status: Status, finished: usize, kept: &Kept) -> (Option<String>, Option<String>, Exit) {
+    fn told(status: Status, finished: usize, storage: &RunStorage) -> (Option<String>, Option<String>, Exit) {
         let view = view(status, finished);
-        let Ending { answer, words, exit } = ending(Watched::ToTheEnd, &view, kept, "run-1");
+        let Ending { answer, words, exit } = ending(WatchOutcome::ToTheEnd, &view, storage, "run-1");
         (answer, words, exit)
     }
 
     #[test]
     fn only_a_completed_run_has_an_answer_and_only_a_folder_keeps_anything() {
-        let folder = Kept::Folder("consort-data".into());
+        let folder = RunStorage::Folder("consort-data".into());
         let answer = |text: &str| Some(text.to_owned());
         let cases = [
             (told(Status::Completed, 3, &folder), (answer("42"), None, Exit::Done)),
@@ -192,7 +192,7 @@ mod tests {
                 told(Status::Completed, 0, &folder),
                 (None, answer("No task has finished, so there is no answer."), Exit::Done),
             ),
-            (told(Status::Failed, 1, &Kept::Nowhere), (None, answer("The run failed: no luck"), Exit::Failed)),
+            (told(Status::Failed, 1, &RunStorage::Nowhere), (None, answer("The run failed: no luck"), Exit::Failed)),
             (
                 told(Status::Failed, 2, &folder),
                 (
@@ -220,11 +220,11 @@ mod tests {
 
     #[test]
     fn a_run_that_was_left_or_could_not_be_stored_is_said_to_be_unfinished() {
-        let folder = Kept::Folder("consort-data".into());
+        let folder = RunStorage::Folder("consort-data".into());
         let told = |watched| ending(watched, &View::default(), &folder, "run-1");
-        let left = told(Watched::Left);
+        let left = told(WatchOutcome::Left);
         assert_eq!(left.words.as_deref(), Some("Left at once; the run stays unfinished in consort-data (run-1)."));
-        assert_eq!((left.exit, told(Watched::Stopped).exit), (Exit::Interrupted, Exit::Failed));
+        assert_eq!((left.exit, told(WatchOutcome::Stopped).exit), (Exit::Interrupted, Exit::Failed));
     }
 
     #[test]
@@ -239,23 +239,23 @@ mod tests {
             is_cut: false,
         };
         let view = |ids: &[&str]| View { reviews: ids.iter().map(|id| review(id)).collect(), ..View::default() };
-        let told = |ids: &[&str], kept: &Kept| ending(Watched::Undecided, &view(ids), kept, "run-1");
-        let one = told(&["run-1-review-0"], &Kept::Folder("consort-data".into()));
+        let told = |ids: &[&str], storage: &RunStorage| ending(WatchOutcome::Undecided, &view(ids), storage, "run-1");
+        let one = told(&["run-1-review-0"], &RunStorage::Folder("consort-data".into()));
         let words = "A review stays open; the run waits in consort-data (run-1). `consort serve` goes on with it, \
             and there:\n  consort reviews decide run-1-review-0 approve";
         assert_eq!((one.words.as_deref(), one.exit), (Some(words), Exit::Failed));
-        let two = told(&["run-1-review-0", "run-1-review-1"], &Kept::Nowhere).words.unwrap();
+        let two = told(&["run-1-review-0", "run-1-review-1"], &RunStorage::Nowhere).words.unwrap();
         assert_eq!(two, "2 reviews stay open; nothing is kept here, so the run is over with this process.");
     }
 
     #[test]
     fn a_cancel_interrupts_only_the_one_who_asked_for_it() {
-        let server = Kept::Server("http://a".to_owned());
+        let server = RunStorage::Server("http://a".to_owned());
         let exit = |watched, status| ending(watched, &view(status, 1), &server, "run-1").exit;
-        assert_eq!(exit(Watched::AsAsked, Status::Cancelled), Exit::Interrupted);
-        assert_eq!(exit(Watched::AsAsked, Status::Completed), Exit::Done, "it was faster");
-        assert_eq!(exit(Watched::ToTheEnd, Status::Cancelled), Exit::Failed);
-        let words = ending(Watched::ToTheEnd, &view(Status::Cancelled, 1), &server, "run-1").words.unwrap();
+        assert_eq!(exit(WatchOutcome::AsAsked, Status::Cancelled), Exit::Interrupted);
+        assert_eq!(exit(WatchOutcome::AsAsked, Status::Completed), Exit::Done, "it was faster");
+        assert_eq!(exit(WatchOutcome::ToTheEnd, Status::Cancelled), Exit::Failed);
+        let words = ending(WatchOutcome::ToTheEnd, &view(Status::Cancelled, 1), &server, "run-1").words.unwrap();
         assert_eq!(words, "Cancelled; 1 of 3 tasks finished, its output is kept at http://a (run-1).");
     }
 }

@@ -33,7 +33,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// The result of watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watched {
+pub(crate) enum WatchOutcome {
     /// The run is over.
     ToTheEnd,
     /// The run is over, because Ctrl-C stopped it.
@@ -130,7 +130,7 @@ impl<'a, 'b> Watch<'a, 'b> {
     }
 
     /// Watches the run to its end.
-    pub(crate) async fn follow(mut self) -> anyhow::Result<Watched> {
+    pub(crate) async fn follow(mut self) -> anyhow::Result<WatchOutcome> {
         let mut events = self.host.event_stream().await?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -157,13 +157,13 @@ impl<'a, 'b> Watch<'a, 'b> {
                 Wake::Over => {
                     owned = false;
                     if !self.host.has_ended().await? {
-                        return Ok(Watched::Stopped);
+                        return Ok(WatchOutcome::Stopped);
                     }
                 }
             }
             self.ask()?;
             if self.is_undecided() {
-                return Ok(Watched::Undecided);
+                return Ok(WatchOutcome::Undecided);
             }
         }
     }
@@ -176,10 +176,10 @@ impl<'a, 'b> Watch<'a, 'b> {
         self.person.is_none() && endless && self.host.needs_person()
     }
 
-    fn over(&self) -> Watched {
+    fn over(&self) -> WatchOutcome {
         match self.stopping {
-            Stopping::No => Watched::ToTheEnd,
-            Stopping::Yes => Watched::AsAsked,
+            Stopping::No => WatchOutcome::ToTheEnd,
+            Stopping::Yes => WatchOutcome::AsAsked,
         }
     }
 
@@ -209,9 +209,9 @@ impl<'a, 'b> Watch<'a, 'b> {
     }
 
     /// Asks the run to stop at once; a second request leaves without waiting.
-    async fn stop(&mut self) -> anyhow::Result<Option<Watched>> {
+    async fn stop(&mut self) -> anyhow::Result<Option<WatchOutcome>> {
         if self.stopping == Stopping::Yes || self.ctrl_c == CtrlC::Leaves {
-            return Ok(Some(Watched::Left));
+            return Ok(Some(WatchOutcome::Left));
         }
         self.stopping = Stopping::Yes;
         if self.question.take().is_some() {
@@ -221,7 +221,7 @@ impl<'a, 'b> Watch<'a, 'b> {
         self.screen.say("stopping; Ctrl-C again leaves at once")?;
         tokio::select! {
             stopped = self.host.cancel() => stopped.map(|()| None),
-            Some(()) = self.interrupts.next() => Ok(Some(Watched::Left)),
+            Some(()) = self.interrupts.next() => Ok(Some(WatchOutcome::Left)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A run on a server, watched from here.
 
-use super::ending::{Kept, ending};
+use super::ending::{RunStorage, ending};
 use super::{CtrlC, Host, Interrupts, Watch};
 use crate::client::Client;
 use crate::exit::Exit;
@@ -19,7 +19,7 @@ pub(crate) async fn watch_there(
     let host = Host::There(client, run);
     let watched = Watch::new(host, &mut screen, terminal.person.as_ref(), keys).follow().await?;
     let view = screen.finish()?;
-    let ending = ending(watched, &view, &Kept::Server(client.url().to_owned()), run);
+    let ending = ending(watched, &view, &RunStorage::Server(client.url().to_owned()), run);
     ending.tell(terminal.look, output)?;
     Ok(ending.exit)
 }

@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
 }
 
 /// A call to decide about.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CallRequest<'a> {
     pub(crate) mode: Mode,
     pub(crate) tool: &'a ToolInfo,
     /// Whether the user has allowed this tool to this host for the rest of the thread.
@@ -43,8 +43,8 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Decides about a call. Effects that the user can see and undo need no question.
-pub(crate) fn verdict(asked: &Asked<'_>) -> Verdict {
-    let Asked { mode, tool, granted, leaks, instructs, executes } = *asked;
+pub(crate) fn verdict(asked: &CallRequest<'_>) -> Verdict {
+    let CallRequest { mode, tool, granted, leaks, instructs, executes } = *asked;
     match mode {
         Mode::Plan if instructs => return Verdict::Blocked(Reason::Instructions),
         // No mode and no grant covers what later turns, of other people too, are told to do.
@@ -126,7 +126,7 @@ impl Run {
         let leaks = carried.is_some();
         let instructs = tool.writes_prompts(args);
         let executes = chat.executes;
-        match verdict(&Asked { mode, tool, granted, leaks, instructs, executes }) {
+        match verdict(&CallRequest { mode, tool, granted, leaks, instructs, executes }) {
             Verdict::Go => return false,
             Verdict::Blocked(reason) => plan.record(not_made(id, blocked(reason, carried.as_ref()))),
             Verdict::Ask(reason) => {
@@ -200,8 +200,8 @@ mod tests {
         ToolInfo { permission, effect, ..ToolInfo::new("t", "") }
     }
 
-    fn asked(mode: Mode, tool: &ToolInfo) -> Asked<'_> {
-        Asked { mode, tool, granted: false, leaks: false, instructs: false, executes: false }
+    fn asked(mode: Mode, tool: &ToolInfo) -> CallRequest<'_> {
+        CallRequest { mode, tool, granted: false, leaks: false, instructs: false, executes: false }
     }
 
     #[test]
@@ -224,8 +224,8 @@ mod tests {
             assert_eq!(verdict(&asked(mode, &tool)), expected, "{mode:?} {permission:?} {effect:?}");
         }
         let once = tool(Permission::Network, EffectClass::Once);
-        assert_eq!(verdict(&Asked { granted: true, ..asked(Mode::Default, &once) }), Verdict::Go);
-        assert_eq!(verdict(&Asked { granted: true, ..asked(Mode::Plan, &once) }), blocked);
+        assert_eq!(verdict(&CallRequest { granted: true, ..asked(Mode::Default, &once) }), Verdict::Go);
+        assert_eq!(verdict(&CallRequest { granted: true, ..asked(Mode::Plan, &once) }), blocked);
     }
 
     #[test]
@@ -237,8 +237,8 @@ mod tests {
         {
             assert_eq!(verdict(&asked(mode, &program)), unlisted, "{mode:?}");
             let covered = if mode == Mode::Plan { unlisted } else { Verdict::Go };
-            assert_eq!(verdict(&Asked { executes: true, ..asked(mode, &program) }), covered, "{mode:?}");
-            assert_eq!(verdict(&Asked { granted: true, ..asked(mode, &program) }), covered, "{mode:?}");
+            assert_eq!(verdict(&CallRequest { executes: true, ..asked(mode, &program) }), covered, "{mode:?}");
+            assert_eq!(verdict(&CallRequest { granted: true, ..asked(mode, &program) }), covered, "{mode:?}");
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
         for permission in [Permission::Network, Permission::Safe, Permission::Knowledge, Permission::WorkspaceWrite] {
             for effect in [EffectClass::Read, EffectClass::Once] {
                 let tool = tool(permission, effect);
-                let leaks = |mode| verdict(&Asked { leaks: true, ..asked(mode, &tool) });
+                let leaks = |mode| verdict(&CallRequest { leaks: true, ..asked(mode, &tool) });
                 assert_eq!(leaks(Mode::Plan), Verdict::Blocked(Reason::Taint));
                 assert_eq!(leaks(Mode::Default), Verdict::Ask(Reason::Taint));
                 assert_eq!(leaks(Mode::Auto), Verdict::Go);
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn what_instructs_later_turns_is_asked_about_in_every_mode_and_no_grant_covers_it() {
         let write = tool(Permission::WorkspaceWrite, EffectClass::Idempotent);
-        let instructs = |mode| verdict(&Asked { granted: true, instructs: true, ..asked(mode, &write) });
+        let instructs = |mode| verdict(&CallRequest { granted: true, instructs: true, ..asked(mode, &write) });
         assert_eq!(instructs(Mode::Plan), Verdict::Blocked(Reason::Instructions));
         assert_eq!(instructs(Mode::Default), Verdict::Ask(Reason::Instructions));
         assert_eq!(instructs(Mode::Auto), Verdict::Ask(Reason::Instructions));

@@ -19,7 +19,7 @@ use consort_spec::spec::Task;
 const OUTPUT_MIN: u64 = 16;
 
 /// Whether a model call fits the budget.
-enum Room {
+enum BudgetFit {
     /// It fits, with this amount set aside and this number of tokens for the answer.
     Fits(Claim, u64),
     /// It may fit after calls under way are settled.
@@ -28,7 +28,7 @@ enum Room {
 
 /// The result of planning a model call.
 #[derive(PartialEq, Eq)]
-enum Asked {
+enum AskOutcome {
     /// The model is asked.
     Yes,
     /// Another step comes first, or instead.
@@ -49,7 +49,7 @@ impl Run {
                 } else if plan.asked(alias) >= slots {
                     plan.need_model(alias, waiting);
                     break;
-                } else if self.ask(id, conversation, alias, plan)? == Asked::NoRoom {
+                } else if self.ask(id, conversation, alias, plan)? == AskOutcome::NoRoom {
                     break;
                 }
                 waiting -= 1;
@@ -72,23 +72,25 @@ impl Run {
         self.stop().is_some_and(|(_, mode)| *mode >= CancelMode::AfterIteration)
     }
 
-    fn ask(&self, id: &Id, conversation: &Conversation, alias: &str, plan: &mut Plan) -> Result<Asked, Breach> {
+    fn ask(&self, id: &Id, conversation: &Conversation, alias: &str, plan: &mut Plan) -> Result<AskOutcome, Breach> {
         let limit = self.iterations_max(id);
         if conversation.iterations() >= limit && conversation.reflecting().is_none() {
             self.fail(id, &out_of_iterations(conversation, alias, limit), plan);
-            return Ok(Asked::Other);
+            return Ok(AskOutcome::Other);
         }
         if self.tell(id, conversation, alias, plan) {
-            return Ok(Asked::Other);
+            return Ok(AskOutcome::Other);
         }
         let Some(model) = self.models().get(alias) else {
             self.fail(id, &TaskFailure::new(Cause::Model, format!("there is no model '{alias}'")), plan);
-            return Ok(Asked::Other);
+            return Ok(AskOutcome::Other);
         };
         self.check_history(conversation)?;
         let mut budget = plan.budget;
         budget.claim_call()?;
-        let Room::Fits(claim, max_output) = room(conversation, model, &mut budget)? else { return Ok(Asked::NoRoom) };
+        let BudgetFit::Fits(claim, max_output) = budget_fit(conversation, model, &mut budget)? else {
+            return Ok(AskOutcome::NoRoom);
+        };
         plan.budget = budget;
         let question = self.question(id, conversation, (alias, max_output));
         let asked = EventKind::ModelAsked {
@@ -99,7 +101,7 @@ impl Run {
             max_output,
         };
         plan.act(asked, Effect::Ask(Box::new(question)));
-        Ok(Asked::Yes)
+        Ok(AskOutcome::Yes)
     }
 
     /// In a chat, checks that the history fits after everything droppable was dropped.
@@ -181,7 +183,7 @@ impl Run {
     fn retry(&self, id: &Id, conversation: &Conversation, alias: &str, plan: &mut Plan) -> Result<(), Breach> {
         let Some(model) = self.models().get(alias) else { return Ok(()) };
         let mut budget = plan.budget;
-        let Room::Fits(claim, max_output) = room(conversation, model, &mut budget)? else { return Ok(()) };
+        let BudgetFit::Fits(claim, max_output) = budget_fit(conversation, model, &mut budget)? else { return Ok(()) };
         plan.budget = budget;
         let attempt = conversation.attempt() + 1;
         let question = Question { attempt, ..self.question(id, conversation, (alias, max_output)) };
@@ -274,7 +276,7 @@ fn rank(priority: Priority) -> u8 {
 
 /// Sets aside the amount the call may use, with a shorter answer where the budget has no more; amounts held
 /// for calls under way may become free later.
-fn room(conversation: &Conversation, model: &ModelInfo, budget: &mut Budget) -> Result<Room, Breach> {
+fn budget_fit(conversation: &Conversation, model: &ModelInfo, budget: &mut Budget) -> Result<BudgetFit, Breach> {
     let input = conversation.estimate();
     let window = model.context_tokens.saturating_sub(input).max(OUTPUT_MIN);
     let by_tokens = budget.tokens_left().saturating_sub(input);
@@ -282,8 +284,8 @@ fn room(conversation: &Conversation, model: &ModelInfo, budget: &mut Budget) -> 
     let output = model.max_output_tokens.min(window).min(by_tokens).min(by_cost);
     let claim = claim(model, input, output.max(OUTPUT_MIN));
     match budget.claim(&claim) {
-        Ok(()) => Ok(Room::Fits(claim, output.max(OUTPUT_MIN))),
-        Err(breach) if budget.held(breach.reason) > 0 => Ok(Room::Later),
+        Ok(()) => Ok(BudgetFit::Fits(claim, output.max(OUTPUT_MIN))),
+        Err(breach) if budget.held(breach.reason) > 0 => Ok(BudgetFit::Later),
         Err(breach) => Err(breach),
     }
 }

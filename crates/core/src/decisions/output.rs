@@ -15,22 +15,22 @@ const WHOLE: &str = "(the whole value)";
 /// said.
 pub(crate) fn parse(answer: &str, schema: &Schema) -> Result<Value, Vec<String>> {
     let none = || vec![format!("{WHOLE}: the answer holds no JSON")];
-    let (said, others) = extract(answer).ok_or_else(none)?;
-    let mut violations = schema.violations(&said.value);
-    violations.extend(inexact(said.text).map(|number| {
+    let (found, others) = extract(answer).ok_or_else(none)?;
+    let mut violations = schema.violations(&found.value);
+    violations.extend(inexact(found.text).map(|number| {
         format!("{WHOLE}: the number {number} cannot be kept exactly: it must be below 2^64, or a string")
     }));
-    let is_rival = |other: &Value| *other != said.value && schema.violations(other).is_empty();
+    let is_rival = |other: &Value| *other != found.value && schema.violations(other).is_empty();
     if violations.is_empty() && others.iter().any(is_rival) {
         violations.push(format!("{WHOLE}: the answer holds more than one value that fits: it must be one"));
     }
-    if violations.is_empty() { Ok(said.value) } else { Err(violations) }
+    if violations.is_empty() { Ok(found.value) } else { Err(violations) }
 }
 
 /// Returns the value of an output that was accepted when it was stored, perhaps by an earlier version, which took the
 /// first of several values.
 pub(crate) fn stored(output: &str, schema: &Schema) -> Option<Value> {
-    extract(output).map(|(said, _)| said.value).filter(|value| schema.violations(value).is_empty())
+    extract(output).map(|(found, _)| found.value).filter(|value| schema.violations(value).is_empty())
 }
 
 /// Returns the text of a call's outcome for the model, and whether it is an error. Long output is cut with
@@ -61,13 +61,13 @@ pub(crate) fn without_thoughts(answer: String) -> String {
     if !rest.contains(THOUGHT.0) {
         return answer;
     }
-    let mut said = String::new();
+    let mut left = String::new();
     while let Some((before, after)) = rest.split_once(THOUGHT.0) {
-        said.push_str(before);
+        left.push_str(before);
         rest = after.split_once(THOUGHT.1).map_or("", |(_, after)| after);
     }
-    said.push_str(rest);
-    said.trim_start().to_owned()
+    left.push_str(rest);
+    left.trim_start().to_owned()
 }
 
 /// The tags that some models put around their reasoning.
@@ -86,30 +86,30 @@ fn cut(text: &Text, spec: &Spec, handle: &str) -> Text {
 }
 
 /// A value in an answer, as it is written.
-struct Said<'a> {
+struct FoundJson<'a> {
     text: &'a str,
     value: Value,
 }
 
-impl<'a> Said<'a> {
-    fn read(text: &'a str) -> Option<Said<'a>> {
-        Some(Said { text, value: serde_json::from_str(text).ok()? })
+impl<'a> FoundJson<'a> {
+    fn read(text: &'a str) -> Option<FoundJson<'a>> {
+        Some(FoundJson { text, value: serde_json::from_str(text).ok()? })
     }
 }
 
 /// Returns the value in an answer, and the others that could have been meant as well: in further code fences where it
 /// is in one, else in the text.
-fn extract(answer: &str) -> Option<(Said<'_>, Vec<Value>)> {
+fn extract(answer: &str) -> Option<(FoundJson<'_>, Vec<Value>)> {
     let whole = answer.trim();
-    let mut fenced = fences(whole).map(Said::read);
-    if let Some(said) = fenced.next().flatten() {
-        return Some((said, fenced.flatten().map(|other| other.value).collect()));
+    let mut fenced = fences(whole).map(FoundJson::read);
+    if let Some(found) = fenced.next().flatten() {
+        return Some((found, fenced.flatten().map(|other| other.value).collect()));
     }
-    if let Some(said) = Said::read(whole) {
-        return Some((said, Vec::new()));
+    if let Some(found) = FoundJson::read(whole) {
+        return Some((found, Vec::new()));
     }
     let mut embedded = embedded(whole).into_iter();
-    embedded.next().map(|said| (said, embedded.map(|other| other.value).collect()))
+    embedded.next().map(|found| (found, embedded.map(|other| other.value).collect()))
 }
 
 /// Returns the texts between pairs of code fences.
@@ -126,7 +126,7 @@ fn fences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the objects and lists that parse, wherever they start and not within each other.
-fn embedded(text: &str) -> Vec<Said<'_>> {
+fn embedded(text: &str) -> Vec<FoundJson<'_>> {
     let mut found = Vec::new();
     let mut from = 0;
     for _ in 0..STARTS_MAX {
@@ -137,7 +137,7 @@ fn embedded(text: &str) -> Vec<Said<'_>> {
         match values.next() {
             Some(Ok(value)) => {
                 let end = values.byte_offset();
-                found.push(Said { text: start.get(..end).unwrap_or_default(), value });
+                found.push(FoundJson { text: start.get(..end).unwrap_or_default(), value });
                 from += at + end;
             }
             Some(Err(_)) | None => from += at + 1,
@@ -218,8 +218,8 @@ mod tests {
             ("<think>endless", ""),
             ("plain", "plain"),
         ];
-        for (answer, said) in cases {
-            assert_eq!(without_thoughts(answer.to_owned()), said);
+        for (answer, found) in cases {
+            assert_eq!(without_thoughts(answer.to_owned()), found);
         }
     }
 
@@ -237,7 +237,7 @@ mod tests {
             ("", None),
         ];
         for (answer, value) in cases {
-            assert_eq!(extract(answer).map(|(said, _)| said.value), value, "{answer}");
+            assert_eq!(extract(answer).map(|(found, _)| found.value), value, "{answer}");
         }
     }
 

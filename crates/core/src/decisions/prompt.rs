@@ -95,20 +95,20 @@ pub(crate) fn directives(directives: &[&Directive]) -> String {
 }
 
 /// The tools and duties of a subtask's agent.
-pub(crate) struct Means<'a> {
+pub(crate) struct SubtaskTerms<'a> {
     /// The names of its tools.
     pub(crate) tools: &'a [String],
     /// Whether it must return a structured result.
-    pub(crate) owes: bool,
+    pub(crate) has_schema: bool,
 }
 
 /// Returns the system message of a subtask's agent.
-pub(crate) fn subtask_system(task: &Task, title: &str, means: &Means<'_>) -> String {
+pub(crate) fn subtask_system(task: &Task, title: &str, terms: &SubtaskTerms<'_>) -> String {
     let role = &task.agent.role;
     let mut text = format!(
         "You are {role}, working on one part of a larger task: {title}\n\n{STANDING} Your answer goes back to whoever asked for this part; nothing else you say is read."
     );
-    let has = |own: OwnTool| means.tools.iter().any(|tool| tool == own.name());
+    let has = |own: OwnTool| terms.tools.iter().any(|tool| tool == own.name());
     if has(OwnTool::MemoryRead) {
         text.push_str(
             "\nWith the memory tools you read what was written down before you began, and write down what others need.",
@@ -117,7 +117,7 @@ pub(crate) fn subtask_system(task: &Task, title: &str, means: &Means<'_>) -> Str
     if has(OwnTool::RunSubtask) {
         text.push_str("\nA part that stands on its own can be handed on with run_subtask.");
     }
-    if means.owes {
+    if terms.has_schema {
         text.push_str("\nEnd by calling finish_subtask: its arguments are your result. Prose is not read.");
     }
     text

@@ -105,8 +105,8 @@ impl Run {
     ) {
         let Some(task) = self.spec().tasks.get(conversation.worker()) else { return };
         let tools = self.subtask_tools(id, conversation, order.tools);
-        let means = prompt::Means { tools: &tools, owes: schema.is_some() };
-        let system = prompt::subtask_system(task, &order.title, &means);
+        let terms = prompt::SubtaskTerms { tools: &tools, has_schema: schema.is_some() };
+        let system = prompt::subtask_system(task, &order.title, &terms);
         plan.record(EventKind::SubtaskStarted {
             call: id.clone(),
             title: order.title,

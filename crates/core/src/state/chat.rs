@@ -247,8 +247,8 @@ impl Run {
         (self.chat.grants, self.chat.taint) = (turn.grants.clone(), turn.taint.clone());
         let earlier = turn.earlier.iter().map(|earlier| Row::of_text(earlier.role, earlier.content.clone(), self.at));
         self.chat.rows.extend(earlier);
-        let said = Row::of_text(Role::User, turn.content.clone(), self.at);
-        self.chat.rows.push(Row { files: turn.files.clone(), ..said });
+        let row = Row::of_text(Role::User, turn.content.clone(), self.at);
+        self.chat.rows.push(Row { files: turn.files.clone(), ..row });
     }
 
     fn note_reply(&mut self, conversation: &Id, reply: &Arc<Reply>) {
@@ -268,8 +268,8 @@ impl Run {
         (self.chat.reply, self.chat.partial) = (whole.then(|| reply.clone()), Text::default());
         self.chat.error = None;
         if !calls.is_empty() {
-            let said = Row::of_text(Role::Assistant, reply.text().into(), self.at);
-            self.chat.rows.push(Row { reply: Some(reply.clone()), calls, ..said });
+            let row = Row::of_text(Role::Assistant, reply.text().into(), self.at);
+            self.chat.rows.push(Row { reply: Some(reply.clone()), calls, ..row });
         }
     }
 
@@ -294,8 +294,8 @@ impl Run {
             let Message::Tool { call, provider_id, name: tool, text, is_error } = message else { continue };
             let name = self.chat.name(call).to_owned();
             let answers = Answered { name, place: call.clone(), provider_id: provider_id.clone(), tool: tool.clone() };
-            let said = Row::of_text(Role::Tool, text.clone(), self.at);
-            self.chat.rows.push(Row { answers: Some(answers), is_error: *is_error, ..said });
+            let row = Row::of_text(Role::Tool, text.clone(), self.at);
+            self.chat.rows.push(Row { answers: Some(answers), is_error: *is_error, ..row });
         }
     }
 
@@ -433,20 +433,20 @@ impl Run {
 
     /// Returns the answer of a turn that did not fail.
     fn answer_row(&self) -> Row {
-        let said = |content: Text| Row::of_text(Role::Assistant, content, self.at);
+        let row = |content: Text| Row::of_text(Role::Assistant, content, self.at);
         if !self.converses(&Id::task(0)) {
             let truncated = self.last_ended().is_some_and(|ended| ended.truncated);
-            return Row { truncated, ..said(self.flow_answer()) };
+            return Row { truncated, ..row(self.flow_answer()) };
         }
         match self.tasks.get(&0).map(Box::as_ref) {
             Some(Ended { outcome: TaskOutcome::Completed { output, .. }, truncated, .. }) => {
-                Row { reply: self.chat.reply.clone(), truncated: *truncated, ..said(output.clone()) }
+                Row { reply: self.chat.reply.clone(), truncated: *truncated, ..row(output.clone()) }
             }
             Some(Ended {
                 outcome: TaskOutcome::Failed { .. } | TaskOutcome::Cancelled | TaskOutcome::Skipped { .. },
                 ..
             })
-            | None => said(self.chat.partial.clone()),
+            | None => row(self.chat.partial.clone()),
         }
     }
 

@@ -71,7 +71,7 @@ const REFUSED: [(&str, &str); 12] = [
 
 /// A request.
 #[derive(Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct ClientRequest {
     /// The model as it was asked for.
     pub model: String,
     /// The message to answer.
@@ -114,10 +114,10 @@ pub enum ThreadChoice {
 
 type Fields = Map<String, Value>;
 
-impl Asked {
+impl ClientRequest {
     /// Creates a message to the chat agent.
-    pub fn message(content: String, place: ThreadChoice) -> Asked {
-        Asked { content, place, ..Asked::default() }
+    pub fn message(content: String, place: ThreadChoice) -> ClientRequest {
+        ClientRequest { content, place, ..ClientRequest::default() }
     }
 
     /// Drops the files as they came, which are stored already.
@@ -127,45 +127,45 @@ impl Asked {
     }
 
     /// Adds files, which were uploaded before.
-    pub fn with(self, files: Vec<Attached>) -> Asked {
-        Asked { files, ..self }
+    pub fn with(self, files: Vec<Attached>) -> ClientRequest {
+        ClientRequest { files, ..self }
     }
 
     /// Reads a request for a chat completion.
-    pub fn completion(sent: &Fields) -> Result<Asked, Problem> {
-        let mut asked = Asked::common(sent)?;
+    pub fn completion(sent: &Fields) -> Result<ClientRequest, Problem> {
+        let mut request = ClientRequest::common(sent)?;
         let messages = list(sent, "messages")?;
-        asked.take_messages(messages, "messages")?;
-        if asked.place != ThreadChoice::New {
+        request.take_messages(messages, "messages")?;
+        if request.place != ThreadChoice::New {
             // The thread has them already: clients send the whole conversation every time.
-            asked.earlier.clear();
+            request.earlier.clear();
         }
-        asked.tells_usage =
+        request.tells_usage =
             sent.get("stream_options").and_then(|options| options.get("include_usage")) == Some(&Value::Bool(true));
-        asked.options.reasoning_effort = effort(sent.get("reasoning_effort"), "reasoning_effort")?;
-        asked.checked()
+        request.options.reasoning_effort = effort(sent.get("reasoning_effort"), "reasoning_effort")?;
+        request.checked()
     }
 
     /// Reads a request for a response.
-    pub fn response(sent: &Fields) -> Result<Asked, Problem> {
-        let mut asked = Asked::common(sent)?;
+    pub fn response(sent: &Fields) -> Result<ClientRequest, Problem> {
+        let mut request = ClientRequest::common(sent)?;
         if let Some(instructions) = text(sent, "instructions")? {
-            asked.instruct(instructions);
+            request.instruct(instructions);
         }
         match sent.get("input") {
-            Some(Value::String(content)) => asked.content.clone_from(content),
-            _ => asked.take_messages(list(sent, "input")?, "input")?,
+            Some(Value::String(content)) => request.content.clone_from(content),
+            _ => request.take_messages(list(sent, "input")?, "input")?,
         }
         if let Some(previous) = text(sent, "previous_response_id")? {
-            if asked.place != ThreadChoice::New {
+            if request.place != ThreadChoice::New {
                 let message = "`previous_response_id` and `conversation` name two conversations: send one of them";
                 return Err(wrong("previous_response_id", message));
             }
-            asked.place = ThreadChoice::After(previous.to_owned());
+            request.place = ThreadChoice::After(previous.to_owned());
         }
         let reasoning = sent.get("reasoning").and_then(|reasoning| reasoning.get("effort"));
-        asked.options.reasoning_effort = effort(reasoning, "reasoning.effort")?;
-        asked.checked()
+        request.options.reasoning_effort = effort(reasoning, "reasoning.effort")?;
+        request.checked()
     }
 
     /// Returns whether it is a chat UI's own prompt, such as for a title, and no part of a conversation.
@@ -174,7 +174,7 @@ impl Asked {
     }
 
     /// Reads the fields that both kinds of requests have.
-    fn common(sent: &Fields) -> Result<Asked, Problem> {
+    fn common(sent: &Fields) -> Result<ClientRequest, Problem> {
         for (name, reason) in REFUSED {
             if sent.get(name).is_some_and(asks_for_something) {
                 return Err(unsupported(name, reason));
@@ -185,7 +185,7 @@ impl Asked {
             return Err(unsupported("n", "there is one answer: `n` must be 1"));
         }
         let model = text(sent, "model")?.filter(|model| !model.trim().is_empty());
-        Ok(Asked {
+        Ok(ClientRequest {
             model: model.ok_or_else(|| wrong("model", "`model` is required"))?.to_owned(),
             place: conversation(sent)?,
             metadata: metadata(sent)?,
@@ -197,7 +197,7 @@ impl Asked {
             },
             stream: flag(sent, "stream")?,
             warnings: warnings(sent),
-            ..Asked::default()
+            ..ClientRequest::default()
         })
     }
 
@@ -210,22 +210,24 @@ impl Asked {
             conversation.extend(self.take_message(message, &format!("{field}[{index}]"))?);
         }
         let last = match conversation.pop() {
-            Some((Role::User, said)) => said,
+            Some((Role::User, content)) => content,
             Some(_) => return Err(wrong(field, "the last message must be the user's")),
             None => return Err(wrong(field, format!("`{field}` has no message of a user"))),
         };
         self.content = if last.words.trim().is_empty() { last.marked() } else { last.words };
-        self.earlier =
-            conversation.iter().map(|(role, said)| Earlier { role: *role, content: said.marked().into() }).collect();
+        self.earlier = conversation
+            .iter()
+            .map(|(role, content)| Earlier { role: *role, content: content.marked().into() })
+            .collect();
         // A thread has those before.
         let earlier =
-            conversation.into_iter().filter(|_| self.place == ThreadChoice::New).flat_map(|(_, said)| said.files);
+            conversation.into_iter().filter(|_| self.place == ThreadChoice::New).flat_map(|(_, content)| content.files);
         self.brought = files::newest(last.files, earlier.collect(), field)?;
         Ok(())
     }
 
     /// Reads a message: an instruction is taken, and what somebody said is returned.
-    fn take_message(&mut self, message: &Value, place: &str) -> Result<Option<(Role, Said)>, Problem> {
+    fn take_message(&mut self, message: &Value, place: &str) -> Result<Option<(Role, MessageContent)>, Problem> {
         let Value::Object(fields) = message else { return Err(wrong(place, "a message must be an object")) };
         match text(fields, "type")? {
             None | Some("message") => {}
@@ -235,19 +237,19 @@ impl Asked {
                 return Err(wrong(place, format!("an item of type '{kind}' is not supported: send messages")));
             }
         }
-        let said = Said::read(fields.get("content").unwrap_or(&Value::Null), place)?;
+        let content = MessageContent::read(fields.get("content").unwrap_or(&Value::Null), place)?;
         let role = text(fields, "role")?;
-        if role != Some("user") && !said.files.is_empty() {
+        if role != Some("user") && !content.files.is_empty() {
             return Err(wrong(place, "only messages of the user may bring files"));
         }
         match role {
             Some("system" | "developer") => {
-                self.instruct(&said.words);
+                self.instruct(&content.words);
                 Ok(None)
             }
-            Some("user") => Ok(Some((Role::User, said))),
-            Some("assistant") if said.words.is_empty() => Ok(None),
-            Some("assistant") => Ok(Some((Role::Assistant, said))),
+            Some("user") => Ok(Some((Role::User, content))),
+            Some("assistant") if content.words.is_empty() => Ok(None),
+            Some("assistant") => Ok(Some((Role::Assistant, content))),
             Some(role) => {
                 let message = format!("`role` must be system, developer, user or assistant, not '{role}'");
                 Err(wrong(&format!("{place}.role"), message))
@@ -263,7 +265,7 @@ impl Asked {
         }
     }
 
-    fn checked(self) -> Result<Asked, Problem> {
+    fn checked(self) -> Result<ClientRequest, Problem> {
         if self.content.trim().is_empty() {
             return Err(wrong("messages", "the last message must say something"));
         }
@@ -276,17 +278,17 @@ impl Asked {
 
 /// The content of a message.
 #[derive(Debug, Default)]
-struct Said {
+struct MessageContent {
     words: String,
     files: Vec<Brought>,
 }
 
-impl Said {
+impl MessageContent {
     /// Reads the content of a message: a string, or parts that are texts and files.
-    fn read(content: &Value, place: &str) -> Result<Said, Problem> {
+    fn read(content: &Value, place: &str) -> Result<MessageContent, Problem> {
         let parts = match content {
-            Value::Null => return Ok(Said::default()),
-            Value::String(text) => return Ok(Said { words: text.clone(), files: Vec::new() }),
+            Value::Null => return Ok(MessageContent::default()),
+            Value::String(text) => return Ok(MessageContent { words: text.clone(), files: Vec::new() }),
             Value::Array(parts) => parts,
             Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
                 return Err(wrong(place, "`content` must be a string or a list of parts"));
@@ -311,7 +313,7 @@ impl Said {
             };
             texts.push(text.ok_or_else(|| wrong(place, format!("a part of type '{kind}' must have a text")))?);
         }
-        Ok(Said { words: texts.join("\n"), files })
+        Ok(MessageContent { words: texts.join("\n"), files })
     }
 
     /// Returns the words, and a line for each file.
@@ -429,20 +431,21 @@ mod tests {
 
     use super::*;
 
-    fn completion(sent: Value) -> Result<Asked, String> {
-        Asked::completion(sent.as_object().unwrap()).map_err(|problem| problem.message().to_owned())
+    fn completion(sent: Value) -> Result<ClientRequest, String> {
+        ClientRequest::completion(sent.as_object().unwrap()).map_err(|problem| problem.message().to_owned())
     }
 
     #[test]
     fn the_last_message_is_asked_and_those_before_it_are_history() {
-        let said = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hi" },
+        let content = json!([{ "role": "system", "content": "Be brief." }, { "role": "user", "content": "hi" },
             { "role": "assistant", "content": null }, { "role": "assistant", "content": "hello" },
             { "role": "user", "content": [{ "type": "text", "text": "how" }, { "type": "text", "text": "are you" }] }]);
-        let asked = completion(json!({ "model": "consort", "messages": said, "max_tokens": 3, "colour": 1 })).unwrap();
-        assert_eq!((asked.content.as_str(), asked.instructions.as_deref()), ("how\nare you", Some("Be brief.")));
-        assert_eq!(asked.earlier.iter().map(|one| one.content.as_str()).collect::<Vec<_>>(), ["hi", "hello"]);
-        assert_eq!(asked.warnings, ["`max_tokens` has no effect", "`colour` has no effect"]);
-        let there = completion(json!({ "model": "consort", "messages": said, "conversation": "c" })).unwrap();
+        let request =
+            completion(json!({ "model": "consort", "messages": content, "max_tokens": 3, "colour": 1 })).unwrap();
+        assert_eq!((request.content.as_str(), request.instructions.as_deref()), ("how\nare you", Some("Be brief.")));
+        assert_eq!(request.earlier.iter().map(|one| one.content.as_str()).collect::<Vec<_>>(), ["hi", "hello"]);
+        assert_eq!(request.warnings, ["`max_tokens` has no effect", "`colour` has no effect"]);
+        let there = completion(json!({ "model": "consort", "messages": content, "conversation": "c" })).unwrap();
         assert_eq!((there.earlier.len(), there.place), (0, ThreadChoice::Conversation("c".to_owned())));
     }
 
@@ -487,29 +490,30 @@ mod tests {
     #[test]
     fn files_come_along_and_are_named_where_they_were_sent_earlier() {
         let stored = |id: &str| json!({ "type": "file", "file": { "file_id": id } });
-        let said = json!([{ "role": "user", "content": [{ "type": "text", "text": "look" }, stored("att-1")] },
+        let content = json!([{ "role": "user", "content": [{ "type": "text", "text": "look" }, stored("att-1")] },
             { "role": "assistant", "content": "nice" }, { "role": "user", "content": [stored("att-2")] }]);
-        let sent = json!({ "model": "consort", "messages": said });
-        let asked = completion(sent.clone()).unwrap();
+        let sent = json!({ "model": "consort", "messages": content });
+        let request = completion(sent.clone()).unwrap();
         let brought = |ids: &[&str]| ids.iter().map(|id| Brought::Stored((*id).to_owned())).collect::<Vec<_>>();
-        assert_eq!((asked.content.as_str(), &asked.brought), ("[attached: att-2]", &brought(&["att-2", "att-1"])));
-        assert_eq!(asked.earlier[0].content.as_str(), "look\n[attached: att-1]");
-        let there = completion(json!({ "model": "consort", "messages": said, "conversation": "c" })).unwrap();
+        assert_eq!((request.content.as_str(), &request.brought), ("[attached: att-2]", &brought(&["att-2", "att-1"])));
+        assert_eq!(request.earlier[0].content.as_str(), "look\n[attached: att-1]");
+        let there = completion(json!({ "model": "consort", "messages": content, "conversation": "c" })).unwrap();
         assert_eq!((there.earlier.len(), there.brought), (0, brought(&["att-2"])));
     }
 
     #[test]
     fn a_response_is_asked_with_a_text_or_with_items() {
-        let read =
-            |sent: Value| Asked::response(sent.as_object().unwrap()).map_err(|problem| problem.message().to_owned());
-        let asked = read(json!({ "model": "m", "input": "hi", "instructions": "Be brief." })).unwrap();
-        assert_eq!((asked.content.as_str(), asked.instructions.as_deref()), ("hi", Some("Be brief.")));
+        let read = |sent: Value| {
+            ClientRequest::response(sent.as_object().unwrap()).map_err(|problem| problem.message().to_owned())
+        };
+        let request = read(json!({ "model": "m", "input": "hi", "instructions": "Be brief." })).unwrap();
+        assert_eq!((request.content.as_str(), request.instructions.as_deref()), ("hi", Some("Be brief.")));
         let items = json!([{ "role": "user", "content": "hi" }, { "type": "reasoning", "summary": [] },
             { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "hello" }] },
             { "role": "user", "content": [{ "type": "input_text", "text": "and?" }] }]);
-        let asked = read(json!({ "model": "m", "input": items, "previous_response_id": "turn-1" })).unwrap();
-        assert_eq!((asked.content.as_str(), asked.earlier.len()), ("and?", 2));
-        assert_eq!(asked.place, ThreadChoice::After("turn-1".to_owned()));
+        let request = read(json!({ "model": "m", "input": items, "previous_response_id": "turn-1" })).unwrap();
+        assert_eq!((request.content.as_str(), request.earlier.len()), ("and?", 2));
+        assert_eq!(request.place, ThreadChoice::After("turn-1".to_owned()));
         let both = json!({ "model": "m", "input": "x", "previous_response_id": "a", "conversation": "b" });
         assert!(read(both).unwrap_err().contains("two conversations"));
         let call = json!({ "model": "m", "input": [{ "type": "function_call_output", "output": "x" }] });

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::OpenAiError;
 use super::head::{Head, Usage};
-use super::request::{Asked, ThreadChoice};
+use super::request::{ClientRequest, ThreadChoice};
 use super::step_writer::Piece;
 use super::steps::End;
 
@@ -90,8 +90,8 @@ struct Complete {
 
 impl Responding {
     /// Creates an answer of which nothing was said.
-    pub fn new(head: Head, asked: &Asked) -> Responding {
-        Responding { fixed: fixed(asked), head, output: Vec::new(), open: None, message: 0, next: 0 }
+    pub fn new(head: Head, request: &ClientRequest) -> Responding {
+        Responding { fixed: fixed(request), head, output: Vec::new(), open: None, message: 0, next: 0 }
     }
 
     /// Returns the first events.
@@ -117,7 +117,12 @@ impl Responding {
     /// Returns the last events.
     pub fn end(&mut self, end: &End, usage: Usage) -> Vec<Event> {
         let is_cut = matches!(end, End::Answer { is_cut: true, .. });
-        let mut events = self.close_as(if is_cut { ItemStatus::Incomplete } else { ItemStatus::Completed });
+        let is_message = self.open.as_ref().is_some_and(|open| open.kind == Kind::Message);
+        let mut events =
+            self.close_as(if is_cut && is_message { ItemStatus::Incomplete } else { ItemStatus::Completed });
+        if is_cut {
+            self.mark_last_message();
+        }
         let (name, status, more) = match end {
             End::Answer { is_cut: true, .. } => {
                 let details = json!({ "incomplete_details": { "reason": "max_output_tokens" } });
@@ -170,6 +175,14 @@ impl Responding {
         let parts = self.output.iter_mut().skip(first).filter(|part| part.kind == Kind::Message);
         parts.for_each(|part| part.counts = false);
         events
+    }
+
+    /// Marks the last message as cut: what was done after it may have closed it before that was known.
+    fn mark_last_message(&mut self) {
+        let last = self.output.iter_mut().rev().find(|part| part.counts && part.kind == Kind::Message);
+        if let Some(status) = last.and_then(|part| part.item.get_mut("status")) {
+            *status = json!(ItemStatus::Incomplete);
+        }
     }
 
     fn opened(&mut self, kind: Kind) -> Vec<Event> {
@@ -273,19 +286,19 @@ impl Responding {
 }
 
 /// Returns the fields that do not change: what was asked for, and what has no meaning here.
-fn fixed(asked: &Asked) -> Map<String, Value> {
-    let previous = match &asked.place {
+fn fixed(request: &ClientRequest) -> Map<String, Value> {
+    let previous = match &request.place {
         ThreadChoice::After(response) => Some(response.as_str()),
         ThreadChoice::New | ThreadChoice::Conversation(_) => None,
     };
-    let effort = asked.options.reasoning_effort.map(|effort| effort.word());
+    let effort = request.options.reasoning_effort.map(|effort| effort.word());
     let fixed = json!({ "background": false, "completed_at": null, "error": null, "frequency_penalty": 0.0,
-        "incomplete_details": null, "instructions": asked.instructions, "max_output_tokens": null,
-        "max_tool_calls": null, "metadata": asked.metadata, "parallel_tool_calls": true, "presence_penalty": 0.0,
+        "incomplete_details": null, "instructions": request.instructions, "max_output_tokens": null,
+        "max_tool_calls": null, "metadata": request.metadata, "parallel_tool_calls": true, "presence_penalty": 0.0,
         "previous_response_id": previous, "prompt_cache_key": null, "reasoning": { "effort": effort, "summary": null },
         "safety_identifier": null, "service_tier": "default", "store": true,
-        "temperature": asked.options.temperature, "text": { "format": { "type": "text" } }, "tool_choice": "auto",
-        "tools": [], "top_logprobs": 0, "top_p": asked.options.top_p, "truncation": "disabled" });
+        "temperature": request.options.temperature, "text": { "format": { "type": "text" } }, "tool_choice": "auto",
+        "tools": [], "top_logprobs": 0, "top_p": request.options.top_p, "truncation": "disabled" });
     fixed.as_object().cloned().unwrap_or_default()
 }
 

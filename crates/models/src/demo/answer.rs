@@ -9,7 +9,7 @@ use consort_core::own_tool::OwnTool;
 use serde_json::Value;
 
 use super::prompt::{Done, Input, Prompt};
-use super::sample::{self, Filling};
+use super::sample::{self, SampleValues};
 use super::{editor, words};
 
 /// The line that ends every answer in prose, once.
@@ -242,7 +242,7 @@ fn timetable(task: &str, items: &[String]) -> Option<Vec<String>> {
 }
 
 /// Returns the task's words and the tools' numbers, for a structured answer.
-pub(super) fn filling(prompt: &Prompt<'_>) -> Filling {
+pub(super) fn filling(prompt: &Prompt<'_>) -> SampleValues {
     let done = prompt.done();
     let found = || done.iter().filter(|done| !done.failed);
     let said = found().filter_map(|done| without_notice(done.text).lines().next().map(str::to_owned));
@@ -252,5 +252,5 @@ pub(super) fn filling(prompt: &Prompt<'_>) -> Filling {
         texts = points(&topic, ANGLES.len()).iter().map(|point| point.replace("**", "")).collect();
     }
     let numbers = found().filter_map(|done| done.text.trim().parse().ok()).collect();
-    Filling { title: words::capital(&topic), points: texts, numbers }
+    SampleValues { title: words::capital(&topic), points: texts, numbers }
 }

@@ -137,7 +137,7 @@ fn named(text: &str, tool: &ToolInfo) -> Value {
     let quoted = text.split('"').skip(1).step_by(2).map(str::to_owned);
     let points: Vec<String> = quoted.chain([answer::title(text)]).collect();
     let title = points.first().cloned().unwrap_or_default();
-    sample::of(tool.schema.json(), &sample::Filling { title, points, numbers: Vec::new() })
+    sample::of(tool.schema.json(), &sample::SampleValues { title, points, numbers: Vec::new() })
 }
 
 /// Returns one call for every task a manager lists: for the role in the same place of its team, else for one role after

@@ -15,7 +15,7 @@ const TEXT_MAX: u64 = 10_000;
 
 /// The words and numbers a value is filled with.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Filling {
+pub(super) struct SampleValues {
     /// The topic of the task.
     pub(super) title: String,
     /// The points to make, in order.
@@ -25,21 +25,21 @@ pub(super) struct Filling {
 }
 
 /// Returns a value that satisfies `schema`, if the schema is simple.
-pub(super) fn of(schema: &Value, filling: &Filling) -> Value {
-    Filler { root: schema, filling, said: 0, counted: 0, values: VALUES_MAX }.sample(schema, "", 0)
+pub(super) fn of(schema: &Value, filling: &SampleValues) -> Value {
+    SampleWriter { root: schema, filling, said: 0, counted: 0, values: VALUES_MAX }.sample(schema, "", 0)
 }
 
 /// Goes through a schema and uses up the filling on the way.
-struct Filler<'a> {
+struct SampleWriter<'a> {
     root: &'a Value,
-    filling: &'a Filling,
+    filling: &'a SampleValues,
     said: usize,
     counted: usize,
     /// The number of values that may still be made.
     values: u32,
 }
 
-impl Filler<'_> {
+impl SampleWriter<'_> {
     fn sample(&mut self, schema: &Value, name: &str, depth: usize) -> Value {
         if depth > DEPTH_MAX || self.values == 0 {
             return Value::Null;
@@ -156,7 +156,7 @@ mod tests {
             json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "uniqueItems": true }),
         ] {
             let points = vec!["Sweet".to_owned(), "Sour".to_owned()];
-            let value = of(&schema, &Filling { title: "Tea".to_owned(), points, numbers: vec![7.0] });
+            let value = of(&schema, &SampleValues { title: "Tea".to_owned(), points, numbers: vec![7.0] });
             assert_eq!(Schema::new(schema.clone()).violations(&value), Vec::<String>::new(), "{schema}: {value}");
         }
     }
@@ -167,12 +167,12 @@ mod tests {
         for _ in 0..10 {
             schema = json!({ "type": "array", "minItems": 100, "items": schema });
         }
-        assert!(of(&schema, &Filling::default()).to_string().len() < 1_000_000);
+        assert!(of(&schema, &SampleValues::default()).to_string().len() < 1_000_000);
     }
 
     #[test]
     fn a_schema_that_refers_to_itself_still_has_a_sample() {
         let schema = json!({ "type": "object", "required": ["next"], "properties": { "next": { "$ref": "#" } } });
-        assert!(of(&schema, &Filling::default()).is_object());
+        assert!(of(&schema, &SampleValues::default()).is_object());
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct ReportedTask {
     pub(crate) task: Option<String>,
     state: String,
     /// The words of the status.
-    said: String,
+    status_text: String,
     /// The texts of the artifacts, in the order in which they came.
     artifacts: Vec<(String, String)>,
     /// The text of a message that came instead of a task.
@@ -74,8 +74,8 @@ impl ReportedTask {
     fn status(&mut self, status: Option<&Value>) -> Option<String> {
         let status = status?;
         self.state = status.get("state").and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.said = cut(status.get("message").map(text).unwrap_or_default(), WORDS_MAX);
-        Some(self.said.clone()).filter(|said| !said.is_empty())
+        self.status_text = cut(status.get("message").map(text).unwrap_or_default(), WORDS_MAX);
+        Some(self.status_text.clone()).filter(|status_text| !status_text.is_empty())
     }
 
     fn artifact(&mut self, artifact: &Value, appends: bool) {
@@ -103,24 +103,25 @@ impl ReportedTask {
         if let Some(message) = &self.message {
             return Some(Verdict::Done(cut(message.clone(), RESULT_MAX)));
         }
-        let said = || if self.said.is_empty() { "it gave no reason".to_owned() } else { self.said.clone() };
+        let status_text =
+            || if self.status_text.is_empty() { "it gave no reason".to_owned() } else { self.status_text.clone() };
         match self.state.strip_prefix("TASK_STATE_")? {
             "COMPLETED" => {
                 let texts: Vec<&str> = self.artifacts.iter().map(|(_, text)| text.as_str()).collect();
                 let made = cut(texts.join("\n\n"), RESULT_MAX);
                 // Half an answer does not pass for a whole one.
-                let note = if self.is_cut { self.said.as_str() } else { "" };
+                let note = if self.is_cut { self.status_text.as_str() } else { "" };
                 Some(Verdict::Done(match (made.is_empty(), note) {
-                    (true, _) => self.said.clone(),
+                    (true, _) => self.status_text.clone(),
                     (false, "") => made,
                     (false, note) => format!("{made}\n\n[{note}]"),
                 }))
             }
-            "FAILED" => Some(Verdict::Failed(format!("the task failed: {}", said()))),
+            "FAILED" => Some(Verdict::Failed(format!("the task failed: {}", status_text()))),
             "CANCELED" => Some(Verdict::Failed("the task was cancelled".to_owned())),
-            "REJECTED" => Some(Verdict::Failed(format!("the agent did not take the task on: {}", said()))),
-            "AUTH_REQUIRED" => Some(Verdict::Failed(format!("the agent needs other credentials: {}", said()))),
-            "INPUT_REQUIRED" => Some(Verdict::Asks(said())),
+            "REJECTED" => Some(Verdict::Failed(format!("the agent did not take the task on: {}", status_text()))),
+            "AUTH_REQUIRED" => Some(Verdict::Failed(format!("the agent needs other credentials: {}", status_text()))),
+            "INPUT_REQUIRED" => Some(Verdict::Asks(status_text())),
             _ => None,
         }
     }
@@ -152,8 +153,8 @@ mod tests {
         json!({ "artifactUpdate": { "taskId": "t", "artifact": { "artifactId": id, "parts": [{ "text": text }] }, "append": append } })
     }
 
-    fn status(state: &str, said: &str) -> Value {
-        json!({ "statusUpdate": { "taskId": "t", "status": { "state": format!("TASK_STATE_{state}"), "message": { "parts": [{ "text": said }] } } } })
+    fn status(state: &str, status_text: &str) -> Value {
+        json!({ "statusUpdate": { "taskId": "t", "status": { "state": format!("TASK_STATE_{state}"), "message": { "parts": [{ "text": status_text }] } } } })
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::access::Scope;
 use crate::body::Sent;
 use crate::offers::{MESSAGE, Offer, What, offers};
 use crate::once::{Begun, Once};
-use crate::openai::{Asked, ThreadChoice};
+use crate::openai::{ClientRequest, ThreadChoice};
 use crate::routes::reviews::decided;
 use crate::routes::submit::trace;
 use consort_inbound::problem::Problem;
@@ -130,7 +130,7 @@ impl Agent {
         if !message.data.is_empty() {
             said = format!("{said}\n\n{}", Value::Object(message.data));
         }
-        let asked = Asked::message(said, ThreadChoice::Conversation(context)).with(files);
+        let asked = ClientRequest::message(said, ThreadChoice::Conversation(context)).with(files);
         let work = self.edge.turn(&asked).await?;
         let thread = work.thread.unwrap_or_default().into();
         Ok(Begun::Turn { thread, turn: work.id })

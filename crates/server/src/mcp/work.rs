@@ -18,7 +18,7 @@ use super::tasks::{TURN, asked, finished, is_turn};
 use crate::access::Scope;
 use crate::offers::{CONVERSATION, MESSAGE, Offer, What};
 use crate::once::Once;
-use crate::openai::{Asked, End, Step, ThreadChoice, Work};
+use crate::openai::{ClientRequest, End, Step, ThreadChoice, Work};
 use crate::routes::submit::trace;
 use consort_inbound::problem::Problem;
 
@@ -55,7 +55,7 @@ impl Handler {
     }
 
     /// Reads what is said to the chat agent, and where.
-    async fn said(&self, arguments: &Map<String, Value>) -> Result<Asked, Problem> {
+    async fn said(&self, arguments: &Map<String, Value>) -> Result<ClientRequest, Problem> {
         let text = |name: &str| match arguments.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -67,7 +67,7 @@ impl Handler {
             Some(conversation) => conversation,
             None => self.edge.site.server.chats.create_passing(&self.edge.caller.0).await?.id,
         };
-        Ok(Asked::message(content, ThreadChoice::Conversation(conversation)))
+        Ok(ClientRequest::message(content, ThreadChoice::Conversation(conversation)))
     }
 
     /// Only a run can be found again by a key.

@@ -17,7 +17,7 @@ use super::begin::{Edge, Throwaway, Work};
 use super::completions::Completion;
 use super::error::OpenAiError;
 use super::head::{Head, Usage};
-use super::request::Asked;
+use super::request::ClientRequest;
 use super::responses::Responding;
 use super::step_writer::{Piece, StepWriter};
 use super::steps::End;
@@ -117,7 +117,7 @@ impl Count {
 }
 
 /// Responds with the work's answer.
-pub(super) async fn answered(edge: &Edge, asked: &Asked, form: Form, work: Work) -> Result<Response, Problem> {
+pub(super) async fn answered(edge: &Edge, asked: &ClientRequest, form: Form, work: Work) -> Result<Response, Problem> {
     let head = Head {
         id: work.id.to_string(),
         created: edge.site.now() / 1000,

@@ -16,7 +16,7 @@ use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
 
 use super::error::wrong;
-use super::request::{Asked, ThreadChoice};
+use super::request::{ClientRequest, ThreadChoice};
 use super::steps::{self, Step};
 use crate::Site;
 use crate::access::Caller;
@@ -74,7 +74,7 @@ impl Throwaway {
 
 impl Edge {
     /// Begins the work for a request, or finds what the same request began before.
-    pub(super) async fn begin(&self, asked: &mut Asked, again: Option<Begun>) -> Result<Work, Problem> {
+    pub(super) async fn begin(&self, asked: &mut ClientRequest, again: Option<Begun>) -> Result<Work, Problem> {
         let model = self.model(&asked.model).await?;
         if again.is_none() {
             self.upload(asked).await?;
@@ -115,7 +115,7 @@ impl Edge {
     }
 
     /// Begins a run: the message is its input `message`, the metadata the others.
-    async fn run(&self, asked: &Asked, workflow: Option<&str>) -> Result<Work, Problem> {
+    async fn run(&self, asked: &ClientRequest, workflow: Option<&str>) -> Result<Work, Problem> {
         if asked.place != ThreadChoice::New {
             let message = format!("a run has no conversation: ask the model `{CHAT}` to go on with one");
             return Err(wrong("conversation", message));
@@ -159,7 +159,7 @@ impl Edge {
     }
 
     /// Begins a turn.
-    pub(crate) async fn turn(&self, asked: &Asked) -> Result<Work, Problem> {
+    pub(crate) async fn turn(&self, asked: &ClientRequest) -> Result<Work, Problem> {
         let chats = &self.site.server.chats;
         let thread = self.thread(&asked.place).await?;
         self.check_approvals(&thread).await?;
@@ -253,7 +253,7 @@ impl Edge {
         Err(Problem::new(Code::ApprovalPending, message))
     }
 
-    fn say(&self, asked: &Asked) -> UserMessage {
+    fn say(&self, asked: &ClientRequest) -> UserMessage {
         let is_auxiliary = asked.is_auxiliary();
         UserMessage {
             content: asked.content.as_str().into(),

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use consort_inbound::openai::error::OpenAiError;
 pub(crate) use consort_inbound::openai::is_path;
-pub(crate) use consort_inbound::openai::request::{Asked, ThreadChoice};
+pub(crate) use consort_inbound::openai::request::{ClientRequest, ThreadChoice};
 pub(crate) use consort_inbound::openai::step_writer::{Piece, StepWriter};
 pub(crate) use consort_inbound::openai::steps::{End, Step};
 
@@ -134,14 +134,14 @@ enum ConversationParam {
 type Parts = (State<Arc<Site>>, (Extension<Caller>, Extension<Engine>), Option<Extension<Begun>>, HeaderMap);
 
 async fn completion(parts: Parts, sent: Result<SentWithFiles, Problem>) -> Result<Response, Problem> {
-    answer(parts, sent?.asked(Asked::completion)?, Form::Completion).await
+    answer(parts, sent?.asked(ClientRequest::completion)?, Form::Completion).await
 }
 
 async fn response(parts: Parts, sent: Result<SentWithFiles, Problem>) -> Result<Response, Problem> {
-    answer(parts, sent?.asked(Asked::response)?, Form::Response).await
+    answer(parts, sent?.asked(ClientRequest::response)?, Form::Response).await
 }
 
-async fn answer(parts: Parts, mut asked: Asked, form: Form) -> Result<Response, Problem> {
+async fn answer(parts: Parts, mut asked: ClientRequest, form: Form) -> Result<Response, Problem> {
     let (State(site), (Extension(caller), Extension(runs)), again, headers) = parts;
     let edge = Edge { site, caller, runs, headers };
     let work = edge.begin(&mut asked, again.map(|Extension(begun)| begun)).await?;

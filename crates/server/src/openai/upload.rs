@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::Edge;
 use super::files::Brought;
-use super::request::Asked;
+use super::request::ClientRequest;
 use super::split_body::SplitBody;
 use crate::Site;
 use crate::body::{self, json_or_untyped};
@@ -22,7 +22,7 @@ use consort_inbound::problem::{Code, More, Problem};
 
 impl Edge {
     /// Stores the files of a request for its owner, and attaches them.
-    pub(super) async fn upload(&self, asked: &mut Asked) -> Result<(), Problem> {
+    pub(super) async fn upload(&self, asked: &mut ClientRequest) -> Result<(), Problem> {
         let brought = mem::take(&mut asked.brought);
         let counted = mem::take(&mut asked.counted);
         let runs = self.runs.clone();
@@ -103,8 +103,8 @@ impl SentWithFiles {
     /// Reads the request in it, with its files.
     pub(super) fn asked(
         self,
-        read: impl FnOnce(&Map<String, Value>) -> Result<Asked, Problem>,
-    ) -> Result<Asked, Problem> {
+        read: impl FnOnce(&Map<String, Value>) -> Result<ClientRequest, Problem>,
+    ) -> Result<ClientRequest, Problem> {
         let fields = self.value.as_object().ok_or_else(body::no_object)?;
         let whole = || {
             let mut asked = read(fields)?;
@@ -112,7 +112,7 @@ impl SentWithFiles {
             Ok::<_, Problem>(asked)
         };
         // A message without files is short enough for any thread.
-        let asked: Asked = if self.texts.is_empty() { whole() } else { busy::in_place(whole) }?;
-        Ok(Asked { counted: self.counted, ..asked })
+        let asked: ClientRequest = if self.texts.is_empty() { whole() } else { busy::in_place(whole) }?;
+        Ok(ClientRequest { counted: self.counted, ..asked })
     }
 }

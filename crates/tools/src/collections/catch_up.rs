@@ -6,7 +6,7 @@ use std::sync::Arc;
 use consort_core::id::Millis;
 use consort_log::{self as log, Query, Record, Seq};
 
-use super::index::{Entry, Index, Meta, Source};
+use super::index::{Index, IndexChange, Meta, Source};
 use super::stored::{self, COLLECTION_TAG, CollectionEvent, DOCUMENT, DocumentEvent};
 use super::vectors;
 use super::{Collection, Collections, DOCUMENTS_MAX, Error, Found};
@@ -118,21 +118,25 @@ impl Collections {
 }
 
 /// Returns what an event changes in the search index; vectors of other models change nothing.
-fn entry(seq: Seq, Read { event, document_event }: Read, (created_at, embedder): (Millis, Option<&str>)) -> Entry {
+fn entry(
+    seq: Seq,
+    Read { event, document_event }: Read,
+    (created_at, embedder): (Millis, Option<&str>),
+) -> IndexChange {
     let vectors = |model: &str, vectors: &[String]| -> Vec<_> {
         let is_ours = embedder == Some(model);
         vectors.iter().filter(|_| is_ours).filter_map(|text| vectors::read(text)).collect()
     };
     match event {
-        CollectionEvent::Created => Entry::Nothing,
+        CollectionEvent::Created => IndexChange::Nothing,
         CollectionEvent::Added { title, text } => {
             let bytes = text.len() as u64;
             let media_type = "text/plain".to_owned();
             let meta = Meta { title, media_type, bytes, created_at, damage: None, source: Source::Record(seq) };
-            Entry::Document { number: None, meta, text: Some(Extracted::plain(text)) }
+            IndexChange::Document { number: None, meta, text: Some(Extracted::plain(text)) }
         }
         CollectionEvent::Embedded { document, from, model, vectors: texts } => {
-            Entry::Vectors { document, place: None, from, vectors: vectors(&model, &texts) }
+            IndexChange::Vectors { document, place: None, from, vectors: vectors(&model, &texts) }
         }
         CollectionEvent::Placed { document, stream, title, media_type, bytes, at } => {
             let (text, damage) = match document_event {
@@ -141,15 +145,15 @@ fn entry(seq: Seq, Read { event, document_event }: Read, (created_at, embedder):
                 Err(error) => (None, Some(error.to_string())),
             };
             let meta = Meta { title, media_type, bytes, created_at: at, damage, source: Source::Stream(stream) };
-            Entry::Document { number: Some(document), meta, text }
+            IndexChange::Document { number: Some(document), meta, text }
         }
         CollectionEvent::Vectors { document, stream, record } => {
             let (from, vectors) = match document_event {
                 Ok(Some(DocumentEvent::Embedded { from, model, vectors: texts })) => (from, vectors(&model, &texts)),
                 Ok(Some(DocumentEvent::Text { .. }) | None) | Err(_) => (0, Vec::new()),
             };
-            Entry::Vectors { document, place: Some((stream, record)), from, vectors }
+            IndexChange::Vectors { document, place: Some((stream, record)), from, vectors }
         }
-        CollectionEvent::Removed { document } => Entry::Removed(document),
+        CollectionEvent::Removed { document } => IndexChange::Removed(document),
     }
 }

@@ -74,7 +74,7 @@ pub(super) enum Source {
 }
 
 /// The change that one record of a collection makes.
-pub(super) enum Entry {
+pub(super) enum IndexChange {
     /// Nothing to search.
     Nothing,
     /// A document; without a number the next one, else in place of the one with its number.
@@ -87,7 +87,7 @@ pub(super) enum Entry {
 
 /// Passages of one document that have no vectors yet.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bare {
+pub(super) struct UnembeddedPassages {
     pub(super) document: u64,
     pub(super) from: usize,
     pub(super) passages: Vec<String>,
@@ -101,12 +101,12 @@ pub(super) struct Bare {
 #[derive(Default)]
 pub(super) struct Index {
     table: Option<Connection>,
-    shelves: HashMap<String, Shelf>,
+    shelves: HashMap<String, CollectionIndex>,
 }
 
 /// The index state of one collection.
 #[derive(Default)]
-struct Shelf {
+struct CollectionIndex {
     /// The time of creation, which tells it from a deleted one of the same name.
     created_at: Millis,
     /// The number of records that were read.
@@ -138,7 +138,7 @@ impl Index {
             Some(_) => self.remove(collection)?,
             None => {}
         }
-        self.shelves.insert(collection.to_owned(), Shelf { created_at, ..Shelf::default() });
+        self.shelves.insert(collection.to_owned(), CollectionIndex { created_at, ..CollectionIndex::default() });
         Ok(0)
     }
 
@@ -154,7 +154,7 @@ impl Index {
 
     /// Adds records, the first of which is the one at `from`,
     /// unless a concurrent reader has already added them.
-    pub(super) fn add(&mut self, collection: &str, from: u64, entries: Vec<Entry>) -> Result<(), log::Error> {
+    pub(super) fn add(&mut self, collection: &str, from: u64, entries: Vec<IndexChange>) -> Result<(), log::Error> {
         let (table, shelves) = self.open()?;
         let Some(shelf) = shelves.get_mut(collection).filter(|shelf| shelf.records == from) else { return Ok(()) };
         let read = entries.len() as u64;
@@ -190,7 +190,7 @@ impl Index {
     }
 
     /// Returns the first passages of a collection that have no vectors, at most `max`.
-    pub(super) fn bare(&mut self, collection: &str, max: usize) -> Result<Option<Bare>, log::Error> {
+    pub(super) fn bare(&mut self, collection: &str, max: usize) -> Result<Option<UnembeddedPassages>, log::Error> {
         let (table, shelves) = self.open()?;
         let documents = shelves.get(collection).map(|shelf| &shelf.documents);
         let bare = documents.into_iter().flatten().find(|(_, document)| document.embedded < document.passages);
@@ -203,7 +203,7 @@ impl Index {
         let passages = rows.and_then(Iterator::collect).map_err(unavailable)?;
         let source = document.meta.source.clone();
         let records = document.records;
-        Ok(Some(Bare { document: *number, from, passages, source, records }))
+        Ok(Some(UnembeddedPassages { document: *number, from, passages, source, records }))
     }
 
     /// Returns the best matching passages of these collections, the best
@@ -287,7 +287,7 @@ impl Index {
         statement.query_row([row], |row| hit(row, score)).map_err(unavailable)
     }
 
-    fn open(&mut self) -> Result<(&mut Connection, &mut HashMap<String, Shelf>), log::Error> {
+    fn open(&mut self) -> Result<(&mut Connection, &mut HashMap<String, CollectionIndex>), log::Error> {
         let Index { table, shelves } = self;
         let table = match table {
             Some(table) => table,
@@ -306,12 +306,12 @@ impl Index {
     }
 }
 
-impl Shelf {
+impl CollectionIndex {
     /// Makes the change of one record.
-    fn change(&mut self, table: &Connection, collection: &str, entry: Entry) -> rusqlite::Result<()> {
+    fn change(&mut self, table: &Connection, collection: &str, entry: IndexChange) -> rusqlite::Result<()> {
         match entry {
-            Entry::Nothing => {}
-            Entry::Document { number, mut meta, text } => {
+            IndexChange::Nothing => {}
+            IndexChange::Document { number, mut meta, text } => {
                 let number = number.unwrap_or(self.numbered + 1);
                 self.numbered = self.numbered.max(number);
                 if let Some(created_at) = self.remove(table, number)? {
@@ -322,10 +322,10 @@ impl Shelf {
                 let document = Document { meta, first, passages: passages.len(), embedded: 0, records: 1 };
                 self.documents.insert(number, document);
             }
-            Entry::Removed(number) => {
+            IndexChange::Removed(number) => {
                 self.remove(table, number)?;
             }
-            Entry::Vectors { document, place, from, vectors } => {
+            IndexChange::Vectors { document, place, from, vectors } => {
                 if let Some(known) = self.documents.get_mut(&document).filter(|known| known.holds(place.as_ref())) {
                     known.records = place.map_or(known.records, |(_, record)| record + 1);
                     known.put(table, collection, (from, vectors))?;

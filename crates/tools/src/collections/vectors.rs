@@ -10,7 +10,7 @@ use consort_log as log;
 use consort_models::{BATCH_MAX, Embedder, Vector};
 use tokio::time::Instant;
 
-use super::index::{Bare, Source};
+use super::index::{Source, UnembeddedPassages};
 use super::stored::{self, DocumentEvent};
 use super::{CollectionEvent, Collections, Error};
 
@@ -34,9 +34,9 @@ impl Collections {
         let until = Instant::now() + ADDING_MAX;
         loop {
             match self.embed_some(embedder, name, now).await? {
-                Got::Batch if Instant::now() < until => {}
-                Got::Batch | Got::None => return Ok(false),
-                Got::All => return Ok(true),
+                VectorsOutcome::Batch if Instant::now() < until => {}
+                VectorsOutcome::Batch | VectorsOutcome::None => return Ok(false),
+                VectorsOutcome::All => return Ok(true),
             }
         }
     }
@@ -57,7 +57,7 @@ impl Collections {
         let Ok(_alone) = self.embedding.try_lock() else { return Ok(vector) };
         let mut left = CATCHING_UP_MAX;
         for name in names {
-            while left > 0 && matches!(self.embed_some(embedder, name, now).await?, Got::Batch) {
+            while left > 0 && matches!(self.embed_some(embedder, name, now).await?, VectorsOutcome::Batch) {
                 left -= 1;
             }
         }
@@ -65,28 +65,28 @@ impl Collections {
     }
 
     /// Requests one batch of vectors and stores it; the caller excludes concurrent requests.
-    async fn embed_some(&self, embedder: &Embedder, name: &str, now: Millis) -> Result<Got, Error> {
+    async fn embed_some(&self, embedder: &Embedder, name: &str, now: Millis) -> Result<VectorsOutcome, Error> {
         self.catch_up(&self.find(name).await?, now).await?;
         let collection = name.to_owned();
         let bare = self.with_index(move |index| index.bare(&collection, BATCH_MAX)).await?;
-        let Some(bare) = bare else { return Ok(Got::All) };
+        let Some(bare) = bare else { return Ok(VectorsOutcome::All) };
         let texts: Vec<&str> = bare.passages.iter().map(String::as_str).collect();
         let vectors = match embedder.embed(&texts, BATCH_TIME).await {
             Ok(vectors) => vectors.iter().map(write).collect(),
             Err(failure) => {
                 tracing::warn!(collection = name, document = bare.document, %failure, "a document has no vectors yet");
-                return Ok(Got::None);
+                return Ok(VectorsOutcome::None);
             }
         };
         self.store_vectors(name, bare, (embedder.model().to_owned(), vectors), now).await?;
-        Ok(Got::Batch)
+        Ok(VectorsOutcome::Batch)
     }
 
     /// Stores vectors where the document's text is.
     async fn store_vectors(
         &self,
         name: &str,
-        Bare { document, from, source, records, .. }: Bare,
+        UnembeddedPassages { document, from, source, records, .. }: UnembeddedPassages,
         (model, vectors): (String, Vec<String>),
         now: Millis,
     ) -> Result<(), Error> {
@@ -107,7 +107,7 @@ impl Collections {
 }
 
 /// The result of a request for vectors.
-enum Got {
+enum VectorsOutcome {
     /// Some vectors were stored; more may be missing.
     Batch,
     /// No vectors are missing.

@@ -38,7 +38,7 @@ pub struct ClientCredentials {
     pub client_secret: String,
     /// The scopes that the token is requested for.
     pub scopes: Vec<String>,
-    kept: Arc<Mutex<Option<Kept>>>,
+    kept: Arc<Mutex<Option<CachedToken>>>,
     /// The tokens of late, which answers are cleared of.
     seen: Arc<Lock<Vec<String>>>,
 }
@@ -46,7 +46,7 @@ pub struct ClientCredentials {
 /// The number of tokens that answers are cleared of: the current one, and the one a call began with.
 const SEEN_MAX: usize = 4;
 
-struct Kept {
+struct CachedToken {
     token: String,
     until: Instant,
 }
@@ -101,7 +101,7 @@ impl ClientCredentials {
     }
 
     /// Asks with the credentials in a header, as every server must take them, then in the body, as some want them.
-    async fn fetch(&self, client: &Client) -> Result<Kept, String> {
+    async fn fetch(&self, client: &Client) -> Result<CachedToken, String> {
         let id = encoded(&self.client_id);
         let secret = encoded(&self.client_secret);
         let mut form = "grant_type=client_credentials".to_owned();
@@ -149,7 +149,7 @@ async fn answer_of(request: reqwest::RequestBuilder) -> Result<(StatusCode, Valu
     }
 }
 
-fn parse_token(answer: &Value) -> Result<Kept, String> {
+fn parse_token(answer: &Value) -> Result<CachedToken, String> {
     let token = answer.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());
     let token = token.ok_or("its answer has no `access_token`")?;
     if HeaderValue::from_str(token).is_err() {
@@ -163,5 +163,8 @@ fn parse_token(answer: &Value) -> Result<Kept, String> {
     let seconds = lifetime.and_then(|lifetime| lifetime.as_f64().or_else(|| lifetime.as_str()?.parse().ok()));
     let lifetime = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(LIFETIME_MAX);
     let lifetime = lifetime.min(LIFETIME_MAX);
-    Ok(Kept { token: token.to_owned(), until: Instant::now() + lifetime - (lifetime / MARGIN_PART).min(MARGIN_MAX) })
+    Ok(CachedToken {
+        token: token.to_owned(),
+        until: Instant::now() + lifetime - (lifetime / MARGIN_PART).min(MARGIN_MAX),
+    })
 }

@@ -96,21 +96,21 @@ impl Greeting {
 }
 
 /// The reason why there is no connection.
-struct Unmet {
+struct ConnectFailure {
     reason: String,
     /// Whether the server was reached, but did not answer as it should.
     is_there: bool,
 }
 
-impl Unmet {
+impl ConnectFailure {
     /// Returns the error for a server that was not reached.
-    fn away(reason: String) -> Unmet {
-        Unmet { reason, is_there: false }
+    fn away(reason: String) -> ConnectFailure {
+        ConnectFailure { reason, is_there: false }
     }
 
     /// Returns the error for a server that was reached and gave an unexpected answer.
-    fn there(reason: String) -> Unmet {
-        Unmet { reason, is_there: true }
+    fn there(reason: String) -> ConnectFailure {
+        ConnectFailure { reason, is_there: true }
     }
 }
 
@@ -126,7 +126,7 @@ struct Connection {
 impl Owner {
     /// Keeps the server connected until it receives the stop signal.
     pub(super) async fn run(self, mut stop: oneshot::Receiver<()>) {
-        let mut record = Record::default();
+        let mut record = FailureStreak::default();
         let mut greeting = Greeting::Either;
         let mut is_known = false;
         loop {
@@ -135,7 +135,7 @@ impl Owner {
                 connected = self.connect(greeting) => connected,
             };
             let reason = match connected {
-                Err(Unmet { reason, is_there }) => {
+                Err(ConnectFailure { reason, is_there }) => {
                     record.not_connected();
                     greeting = if is_there { greeting.next() } else { greeting };
                     reason
@@ -180,9 +180,9 @@ impl Owner {
         &self.server.link
     }
 
-    async fn connect(&self, greeting: Greeting) -> Result<Connection, Unmet> {
+    async fn connect(&self, greeting: Greeting) -> Result<Connection, ConnectFailure> {
         let limit = self.options.timeout;
-        let late = |_elapsed| Unmet::there(format!("no answer within {limit:?}"));
+        let late = |_elapsed| ConnectFailure::there(format!("no answer within {limit:?}"));
         let connection = timeout(limit, self.open(greeting)).await.map_err(late)??;
         let version = connection.version().map(|version| version.to_string()).unwrap_or_default();
         tracing::info!(server = self.options.name, version, "connected");
@@ -190,7 +190,7 @@ impl Owner {
         Ok(connection)
     }
 
-    async fn open(&self, greeting: Greeting) -> Result<Connection, Unmet> {
+    async fn open(&self, greeting: Greeting) -> Result<Connection, ConnectFailure> {
         let connection = match &self.options.transport {
             Transport::Command { command, args, env, folder } => {
                 let mut program = Command::new(command);
@@ -199,20 +199,20 @@ impl Owner {
             }
             Transport::Http { url, .. } => self.open_http(url, greeting).await?,
         };
-        self.list(&connection.peer).await.map_err(Unmet::there)?;
+        self.list(&connection.peer).await.map_err(ConnectFailure::there)?;
         Ok(connection)
     }
 
-    async fn open_program(&self, command: Command, greeting: Greeting) -> Result<Connection, Unmet> {
-        let (program, (stdout, stdin)) = Program::start(&self.options.name, command).map_err(Unmet::away)?;
+    async fn open_program(&self, command: Command, greeting: Greeting) -> Result<Connection, ConnectFailure> {
+        let (program, (stdout, stdin)) = Program::start(&self.options.name, command).map_err(ConnectFailure::away)?;
         let transport = AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MESSAGE_MAX);
         match self.greet(transport, greeting).await {
             Ok(service) => Ok(Connection::new(service, Some(program))),
-            Err(unmet) => Err(Unmet::there(program.obituary(unmet.reason).await)),
+            Err(unmet) => Err(ConnectFailure::there(program.obituary(unmet.reason).await)),
         }
     }
 
-    async fn open_http(&self, url: &str, greeting: Greeting) -> Result<Connection, Unmet> {
+    async fn open_http(&self, url: &str, greeting: Greeting) -> Result<Connection, ConnectFailure> {
         let headers: HashMap<_, _> = self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut resume = FixedInterval::default();
         (resume.max_times, resume.duration) = (Some(RESUMES_MAX), RESUME_WAIT);
@@ -223,7 +223,7 @@ impl Owner {
         let transport = StreamableHttpClientTransport::with_client(self.client.clone(), config);
         let service = self.greet(transport, greeting).await.map_err(|unmet| {
             let reason = unmet.reason.replace(url, "its address");
-            Unmet { reason, ..unmet }
+            ConnectFailure { reason, ..unmet }
         })?;
         Ok(Connection::new(service, None))
     }
@@ -232,7 +232,7 @@ impl Owner {
         &self,
         transport: T,
         greeting: Greeting,
-    ) -> Result<RunningService<RoleClient, Listener>, Unmet>
+    ) -> Result<RunningService<RoleClient, Listener>, ConnectFailure>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
@@ -244,10 +244,10 @@ impl Owner {
                 if let ClientInitializeError::TransportError { error, .. } = &error { Some(error) } else { None };
             match sent.and_then(|sent| sent.error.downcast_ref::<StreamableHttpError<reqwest::Error>>()) {
                 Some(StreamableHttpError::Client(error)) if error.is_connect() => {
-                    Unmet::away(format!("could not connect: {}", chain(error)))
+                    ConnectFailure::away(format!("could not connect: {}", chain(error)))
                 }
-                Some(error) => Unmet::there(http_words(error)),
-                None => Unmet::there(cut(&error.to_string(), REASON_MAX).to_owned()),
+                Some(error) => ConnectFailure::there(http_words(error)),
+                None => ConnectFailure::there(cut(&error.to_string(), REASON_MAX).to_owned()),
             }
         })
     }
@@ -335,14 +335,14 @@ impl Owner {
 
 /// The failures in a row of one server.
 #[derive(Clone, Copy, Debug, Default)]
-struct Record {
+struct FailureStreak {
     /// The attempts that failed since it was connected.
     attempts: u32,
     /// The connections that were lost before they were stable.
     losses: u32,
 }
 
-impl Record {
+impl FailureStreak {
     fn not_connected(&mut self) {
         self.attempts = self.attempts.saturating_add(1);
     }
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn a_server_that_is_lost_is_connected_again_at_once_whatever_it_took_to_connect_it() {
-        let mut record = Record::default();
+        let mut record = FailureStreak::default();
         record.not_connected();
         record.not_connected();
         assert_eq!(record.failures(), 2, "two greetings were tried");

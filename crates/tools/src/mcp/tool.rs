@@ -44,7 +44,7 @@ impl McpTool {
         // The server may have been waited for, and the run may be another node's by now.
         right::begin().await;
         // Dropped, or without a result: the server may be stuck or gone.
-        let doubt = Doubt(Some(&self.link));
+        let doubt = CheckServerOnDrop(Some(&self.link));
         let called = peer.call_tool_once(params).await.map_err(failure);
         match called.and_then(|response| answer(response, &account)) {
             Ok(answer) => {
@@ -72,15 +72,15 @@ impl McpTool {
 }
 
 /// Asks the owner to check the server if it is dropped before the call is settled.
-struct Doubt<'a>(Option<&'a ServerLink>);
+struct CheckServerOnDrop<'a>(Option<&'a ServerLink>);
 
-impl Doubt<'_> {
+impl CheckServerOnDrop<'_> {
     fn settle(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Doubt<'_> {
+impl Drop for CheckServerOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(link) = self.0 {
             link.look_after();

@@ -19,7 +19,7 @@ use super::{Agent, Fault};
 use crate::client::events::StreamEvent;
 use crate::client::received::Frame;
 use crate::commands::stdio::INTERNAL_ERROR;
-use crate::talk::host::Saying;
+use crate::talk::host::TurnStart;
 use crate::talk::turn_view::{End, Shown, TurnView};
 
 /// The ids of what an editor's user may choose, with the answer of each.
@@ -58,7 +58,7 @@ impl Agent {
     }
 
     async fn followed(&self, session: &str, content: String, cancelled: &Notify) -> Result<Value, Fault> {
-        let begun = self.place.say(session, Saying::Words(json!({ "content": content }), Vec::new())).await?;
+        let begun = self.place.say(session, TurnStart::Words(json!({ "content": content }), Vec::new())).await?;
         let mut events = begun.events;
         let mut following = Following {
             session: session.to_owned(),

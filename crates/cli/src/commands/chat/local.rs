@@ -9,7 +9,7 @@ use consort_config::{Config, Env, FILE_NAME};
 use consort_tools::mcp::Servers;
 
 use super::Session;
-use crate::assemble::{self, Known, Store, Surroundings};
+use crate::assemble::{self, Known, RunParts, Store};
 use crate::commands::call::wrong;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -57,5 +57,5 @@ pub(super) async fn talk(
 fn parts(config: &Config, env: &Env<'_>, pace: Duration) -> Result<(Chats, Servers), assemble::Error> {
     let (servers, tools) = assemble::connect(config, env, assemble::tools(config)?)?;
     let store = Store::Folder(config.store.clone());
-    Ok((assemble::chats(config, &store, &Surroundings { tools, pace, known: Known::Unknown })?, servers))
+    Ok((assemble::chats(config, &store, &RunParts { tools, pace, known: Known::Unknown })?, servers))
 }

@@ -11,14 +11,14 @@ use consort_tools::Toolbox;
 
 use super::served::Shown;
 use super::{Args, request, wrong};
-use crate::assemble::{self, Known, Store, Surroundings};
+use crate::assemble::{self, Known, RunParts, Store};
 use crate::exit::Exit;
 use crate::output::{Output, Stream};
 use crate::show::screen::{Look, Screen};
 use crate::show::words::counted;
 use crate::terminal::{Person, Terminal};
-use crate::watch::ending::{Kept, ending};
-use crate::watch::{CtrlC, Host, Watch, Watched, interrupts};
+use crate::watch::ending::{RunStorage, ending};
+use crate::watch::{CtrlC, Host, Watch, WatchOutcome, interrupts};
 use crate::workers;
 
 /// The delay between tokens of the demo model without a terminal.
@@ -110,7 +110,7 @@ impl Job {
         look: Look,
     ) -> Result<Job, assemble::Error> {
         let pace = if matches!(look, Look::Block(_)) { PACE_WATCHED } else { PACE };
-        let surroundings = Surroundings { tools, pace, known: Known::Unknown };
+        let surroundings = RunParts { tools, pace, known: Known::Unknown };
         let shown = serve.map(|port| Shown::at(port, config, &store, &surroundings)).transpose()?;
         let engine = match &shown {
             Some(shown) => shown.engine(),
@@ -140,7 +140,7 @@ impl Job {
         }
         let watched = watched?;
         let view = screen.finish()?;
-        if matches!(watched, Watched::ToTheEnd | Watched::AsAsked) {
+        if matches!(watched, WatchOutcome::ToTheEnd | WatchOutcome::AsAsked) {
             // The run's owner releases the log, so that dropping the engine closes it.
             self.engine.finished(&run).await;
             self.engine.retain(Kind::Run, self.keep).await?;
@@ -168,10 +168,10 @@ impl Job {
         Ok(())
     }
 
-    fn kept(&self) -> Kept {
+    fn kept(&self) -> RunStorage {
         match &self.store {
-            Store::Memory => Kept::Nowhere,
-            Store::Folder(folder) => Kept::Folder(folder.clone()),
+            Store::Memory => RunStorage::Nowhere,
+            Store::Folder(folder) => RunStorage::Folder(folder.clone()),
         }
     }
 }

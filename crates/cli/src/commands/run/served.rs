@@ -9,7 +9,7 @@ use consort_server::{Server, bind};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::assemble::{self, Store, Surroundings};
+use crate::assemble::{self, RunParts, Store};
 use crate::commands::serve;
 use crate::output::Stream;
 
@@ -33,7 +33,7 @@ pub(super) struct Showing {
 
 impl Shown {
     /// Creates a server over the store of the run, which accepts no other runs.
-    pub(super) fn at(port: u16, config: &Config, store: &Store, with: &Surroundings) -> Result<Shown, assemble::Error> {
+    pub(super) fn at(port: u16, config: &Config, store: &Store, with: &RunParts) -> Result<Shown, assemble::Error> {
         let mut config = config.clone();
         HOST.clone_into(&mut config.server.host);
         (config.server.max_concurrent_runs, config.server.max_queued_runs) = (1, 0);
