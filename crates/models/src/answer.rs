@@ -129,9 +129,19 @@ impl Answer {
         Err(http::failure(FailureKind::Network, "the answer was cut".to_owned()))
     }
 
-    /// Returns the complete answer.
+    /// Returns the complete answer. Providers leave out the arguments of a call that has none.
     pub(super) fn finish(self, ask: &Ask) -> Result<Whole, Failure> {
-        self.decoder.finish(ask)
+        let mut whole = self.decoder.finish(ask)?;
+        let is_complete = whole.stop == Stop::End;
+        for part in &mut whole.parts {
+            if let Part::Call(call) = part
+                && is_complete
+                && call.args.as_str().trim().is_empty()
+            {
+                call.args = "{}".into();
+            }
+        }
+        Ok(whole)
     }
 
     fn read_events(&mut self, ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
@@ -185,4 +195,45 @@ fn cut_short(failure: Failure) -> Failure {
 
 fn event_too_long() -> Failure {
     malformed(&format!("an event is longer than {EVENT_MAX} bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use consort_core::message::Call;
+
+    use super::*;
+
+    /// An answer with one call.
+    struct OneCall(&'static str, Stop);
+
+    impl Decoder for OneCall {
+        fn read(&mut self, _event: &str, _ready: &mut VecDeque<Piece>) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn progress(&self) -> Progress {
+            Progress::default()
+        }
+
+        fn finish(self: Box<Self>, _ask: &Ask) -> Result<Whole, Failure> {
+            let tool = "now".to_owned();
+            let call = Call { provider_id: "1".to_owned(), tool, args: self.0.into(), native: None };
+            Ok(Whole { parts: vec![Part::Call(call)], stop: self.1, usage: None, unsaid: String::new() })
+        }
+    }
+
+    #[test]
+    fn a_call_without_arguments_has_none_unless_it_was_cut() {
+        for (sent, stop, read) in [
+            ("", Stop::End, "{}"),
+            (" ", Stop::End, "{}"),
+            ("{\"a\":1}", Stop::End, "{\"a\":1}"),
+            ("not JSON", Stop::End, "not JSON"),
+            ("", Stop::Length, ""),
+        ] {
+            let whole = Answer::new(Box::new(OneCall(sent, stop))).finish(&crate::conformance::ask()).unwrap();
+            let [Part::Call(call)] = whole.parts.as_slice() else { panic!("one call") };
+            assert_eq!(call.args.as_str(), read, "{sent}");
+        }
+    }
 }

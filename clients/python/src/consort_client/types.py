@@ -880,6 +880,8 @@ class Edits(TypedDict):
     options: NotRequired[Options | None]
     # Options for the models' answers.
     modelOptions: NotRequired[ModelOptions | None]
+    # Whether to only report what would run.
+    dryRun: NotRequired[bool | None]
 
 
 class EnsembleCompletedFrame(RunEvent):
@@ -1764,7 +1766,9 @@ class Metrics(TypedDict):
 
     totalTokens: int
     totalToolCalls: int
+    # Tokens read; -1 when some model did not report it.
     inputTokens: int
+    # Tokens written; -1 when some model did not report it.
     outputTokens: int
     cachedInputTokens: int
     reasoningTokens: int
@@ -2820,7 +2824,9 @@ class RunResultFrameMetrics(TypedDict):
 
     totalTokens: int
     totalToolCalls: int
+    # Tokens read; -1 when some model did not report it.
     inputTokens: int
+    # Tokens written; -1 when some model did not report it.
     outputTokens: int
     cachedInputTokens: int
     reasoningTokens: int

@@ -429,6 +429,8 @@ export interface Edits {
   options?: Options | null;
   /** Options for the models' answers. */
   modelOptions?: ModelOptions | null;
+  /** Whether to only report what would run. */
+  dryRun?: boolean | null;
 }
 
 /** The calls of a turn. */
@@ -902,7 +904,9 @@ export interface Messages {
 export interface Metrics {
   totalTokens: number;
   totalToolCalls: number;
+  /** Tokens read; -1 when some model did not report it. */
   inputTokens: number;
+  /** Tokens written; -1 when some model did not report it. */
   outputTokens: number;
   cachedInputTokens: number;
   reasoningTokens: number;
@@ -2403,12 +2407,12 @@ export interface Requests {
   /** Retry a run */
   'POST /api/runs/{id}/retry': {
     body: Edits;
-    answer: RunDetail | Accepted;
+    answer: RunDetail | Rehearsal | Accepted;
   };
   /** Fork a run */
   'POST /api/runs/{id}/fork': {
     body: Edits;
-    answer: RunDetail | Accepted;
+    answer: RunDetail | Rehearsal | Accepted;
   };
   /** Read a run's events, as a stream or by page */
   'GET /api/runs/{id}/events': {

@@ -1768,7 +1768,9 @@ export interface ServerRunResult {
   metrics: {
     totalTokens: number;
     totalToolCalls: number;
+    /** Tokens read; -1 when some model did not report it. */
     inputTokens: number;
+    /** Tokens written; -1 when some model did not report it. */
     outputTokens: number;
     cachedInputTokens: number;
     reasoningTokens: number;

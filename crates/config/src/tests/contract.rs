@@ -158,9 +158,9 @@ fn get_issue() -> HttpTool {
     headers.set("authorization", &format!("Bearer {SECRET}"), &[]).unwrap();
     let mut endpoint = HttpEndpoint::plain(HttpMethod::Get, url).unwrap().with_headers(headers);
     endpoint.add_query("state", "{state}").unwrap();
-    let text = json!({ "type": "string" });
-    let schema = json!({ "type": "object", "required": ["number", "owner", "repo"], "additionalProperties": false,
-        "properties": { "owner": text, "repo": text, "number": text, "state": text } });
+    let scalar = json!({ "type": ["string", "number", "boolean"] });
+    let schema = json!({ "type": "object", "required": ["number", "owner", "repo"],
+        "properties": { "owner": scalar, "repo": scalar, "number": scalar, "state": scalar } });
     let info = ToolInfo {
         schema: Schema::new(schema),
         permission: Permission::Network,

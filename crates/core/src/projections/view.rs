@@ -379,7 +379,12 @@ impl From<Price> for PriceView {
 impl Used {
     /// Returns the number of tokens read and written; -1 when some model did not report it.
     pub fn tokens(&self) -> i64 {
-        if self.unknown { -1 } else { i64::try_from(self.usage.total()).unwrap_or(i64::MAX) }
+        self.known(self.usage.total())
+    }
+
+    /// Returns a number of tokens; -1 when some model did not report its own.
+    pub(crate) fn known(&self, tokens: u64) -> i64 {
+        if self.unknown { -1 } else { i64::try_from(tokens).unwrap_or(i64::MAX) }
     }
 }
 

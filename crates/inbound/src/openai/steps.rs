@@ -105,6 +105,9 @@ impl Turn {
         match frame {
             ChatFrame::LlmStarted { level, .. } if level.depth == 0 => vec![Step::Round],
             ChatFrame::LlmVoided { level, .. } if level.depth == 0 => vec![Step::Voided],
+            ChatFrame::AnswerTruncated { level, then: FollowUp::Continue, in_call: true, .. } if level.depth == 0 => {
+                vec![Step::Voided]
+            }
             ChatFrame::LlmCompleted { level, content, .. } if level.depth == 0 => vec![Step::Said(content.clone())],
             ChatFrame::Message(row) if row.role == Role::Assistant => self.row(row),
             ChatFrame::ToolCallUpdate(update) => vec![Step::Thought(call(update))],
@@ -208,6 +211,12 @@ impl Run {
             RunFrame::LlmIterationStarted { conversation, .. } if self.is_last(&conversation.turn_id) => {
                 vec![Step::Round]
             }
+            RunFrame::LlmIterationCompleted { conversation, response_text: Some(text), .. }
+                if self.is_last(&conversation.turn_id) =>
+            {
+                vec![Step::Said(text.clone())]
+            }
+            RunFrame::OutputRejected { call, .. } if self.is_last(&call.conversation.turn_id) => vec![Step::Voided],
             RunFrame::ModelFailed { call, .. } if self.is_last(&call.conversation.turn_id) => vec![Step::Voided],
             RunFrame::AnswerTruncated { call, then: FollowUp::Continue, in_call, .. }
                 if self.is_last(&call.conversation.turn_id) =>

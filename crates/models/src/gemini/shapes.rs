@@ -75,7 +75,7 @@ fn thinking() -> Shape {
             Some(json!({ "functionCall": { "id": "fc-1" }, "thoughtSignature": "CpkBAVSoXO4+/w==" })),
         ),
         call("call_1", "calculator", "{}", None),
-        call("call_2", "calculator", "", None),
+        call("call_2", "calculator", "{}", None),
         Part::Text { text: "".into(), native: Some(json!({ "text": null, "thoughtSignature": "ZW5k" })) },
     ];
     Shape { name: "thinking", stream: sse(&thoughts()), parts, stop: Stop::End, usage: USED }

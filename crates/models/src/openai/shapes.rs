@@ -141,7 +141,7 @@ fn careless() -> Shape {
         { "id": "", "index": null, "function": { "name": "calculator", "arguments": "" } },
     ]);
     let events = [chunk(json!({ "tool_calls": calls }), Some("stop"))];
-    let parts = vec![call("call_0", "calculator", r#"{"input":"1"}"#, None), call("call_1", "calculator", "", None)];
+    let parts = vec![call("call_0", "calculator", r#"{"input":"1"}"#, None), call("call_1", "calculator", "{}", None)];
     Shape { name: "careless", stream: sse(&events), parts, stop: Stop::End, usage: None }
 }
 

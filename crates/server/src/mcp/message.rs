@@ -13,6 +13,8 @@ use crate::offers::offers;
 const PARSE_ERROR: i32 = -32700;
 /// The code of JSON that is no message.
 const INVALID_REQUEST: i32 = -32600;
+/// The code of a request whose parameters do not fit.
+const INVALID_PARAMS: i32 = -32602;
 /// The beginning of the keys of the protocol's own metadata.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
@@ -35,6 +37,20 @@ impl Message {
         if !is_message || !is_told {
             let reason = "the body must be a message of JSON-RPC: an object with `jsonrpc` \"2.0\" and a `method`";
             return Err((INVALID_REQUEST, reason.to_owned()));
+        }
+        let is_of_kind = |name: &str, fits: fn(&Value) -> bool| json.get(name).is_none_or(fits);
+        if !is_of_kind("id", |id| id.is_string() || id.is_i64() || id.is_u64()) {
+            return Err((INVALID_REQUEST, "`id` must be a string or a whole number".to_owned()));
+        }
+        if !is_of_kind("params", Value::is_object) {
+            return Err((INVALID_REQUEST, "`params` must be an object".to_owned()));
+        }
+        let is_there = |name: &str| json.pointer(&format!("/params/{name}")).is_some();
+        if json.get("method").and_then(Value::as_str) == Some("initialize")
+            && let Some(name) =
+                ["protocolVersion", "capabilities", "clientInfo"].into_iter().find(|name| !is_there(name))
+        {
+            return Err((INVALID_PARAMS, format!("`initialize` needs `{name}` in `params`")));
         }
         let session = headers.get(SESSION).and_then(|session| session.to_str().ok()).map(str::to_owned);
         Ok(Message { json, session })

@@ -129,9 +129,10 @@ async fn a_dry_run_of_a_retry_or_a_fork_says_what_would_run_and_stores_nothing()
     let here = start(server(engine_with(Arc::default(), model(), pay(), Capacity::UNLIMITED), tasks())).await;
     let failed = wait(&here, "/api/runs", json!({ "inputs": { "topic": "bad" } })).await;
     let run = failed["runId"].as_str().unwrap();
-    for way in ["retry", "fork"] {
+    for (way, task) in [("retry", Value::Null), ("fork", json!("b"))] {
         let path = format!("/api/runs/{run}/{way}");
-        let told = here.post(&path, json!({ "dryRun": true, "inputs": { "topic": "good" }, "colour": 1 })).await;
+        let edits = json!({ "dryRun": true, "task": task, "inputs": { "topic": "good" }, "colour": 1 });
+        let told = here.post(&path, edits).await;
         let json = told.json();
         assert_eq!((told.status, &json["dryRun"], &json["workflow"]), (200, &json!(true), &json!("SEQUENTIAL")));
         assert_eq!(json["tasks"][1]["description"], "Do b about good", "{json}");

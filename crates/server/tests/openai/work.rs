@@ -2,7 +2,7 @@
 
 use consort_core::catalog::{EffectClass, Permission};
 use consort_core::message::{Failure, FailureKind, Message, Stop};
-use consort_core::spec::ReviewRule;
+use consort_core::spec::{OnTruncated, ReviewRule};
 use consort_tools::ScriptedTool;
 use tokio::sync::Notify;
 
@@ -180,6 +180,22 @@ async fn half_an_answer_is_incomplete_in_its_status_and_in_its_item() {
     assert_eq!(done["item"]["status"], "incomplete", "{done}");
     let end = events.last().unwrap();
     assert_eq!((&end["type"], &end["response"]["output"][0]), (&json!("response.incomplete"), &done["item"]));
+}
+
+#[tokio::test]
+async fn the_message_that_was_cut_is_incomplete_whatever_was_done_after_it() {
+    let short = Draft { on_truncated: OnTruncated::Accept, ..about_message() };
+    let model = ScriptedModel::new().otherwise(Line::new().says("half").stops(Stop::Length));
+    let here = start(roomy(server(engine(model, Capacity::UNLIMITED), vec![short]))).await;
+    let request = json!({ "model": "consort/test", "input": "a song", "metadata": { "style": "verse" } });
+    for stream in [false, true] {
+        let answer = here.post(RESPONSES, with(request.clone(), json!({ "stream": stream }))).await;
+        let response = if stream { data(&answer).pop().unwrap()["response"].clone() } else { answer.json() };
+        let items: Vec<_> = response["output"].as_array().unwrap().iter().collect();
+        let status = |kind: &str| items.iter().filter(|item| item["type"] == kind).map(|item| &item["status"]).next_back();
+        assert_eq!(status("message"), Some(&json!("incomplete")), "{response}");
+        assert_eq!(status("reasoning"), Some(&json!("completed")), "{response}");
+    }
 }
 
 /// Returns the texts of the messages of a response.

@@ -103,7 +103,7 @@ async fn a_wrong_schedule_is_refused_with_every_reason() {
     }
     let odd = here.post("/api/schedules", json!({ "name": "odd", "every": "1h", "owner": "b" })).await;
     assert_eq!((odd.status, &odd.json()["owner"]), (201, &json!("local")));
-    assert!(odd.json()["warnings"][0].as_str().unwrap().starts_with("unknown field `owner` was ignored"), "{odd:?}");
+    assert!(odd.body.contains("unknown field `owner` was ignored"), "{odd:?}");
     assert_eq!(ask(&here, "PATCH", "/api/schedules/odd", json!({ "colour": 1 })).await.status, 200);
     assert_eq!(ask(&here, "DELETE", "/api/schedules/odd", Value::Null).await.status, 204);
     let one = json!({ "name": "Report", "tasks": [{ "description": "Write" }] });

@@ -57,6 +57,9 @@ async fn tokens_that_nobody_counted_are_minus_one() {
     let events = events(&here).await;
     let completed = first(&events, "llm_iteration_completed");
     assert_eq!((&completed["inputTokens"], &completed["outputTokens"]), (&json!(-1), &json!(-1)), "{completed}");
+    let detail = here.get("/api/runs").await.json()["runs"][0]["runId"].as_str().map(|run| format!("/api/runs/{run}"));
+    let metrics = &here.get(&detail.unwrap()).await.json()["metrics"];
+    assert_eq!((&metrics["inputTokens"], &metrics["outputTokens"]), (&json!(-1), &json!(-1)), "{metrics}");
 }
 
 #[tokio::test]

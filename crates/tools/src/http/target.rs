@@ -113,15 +113,16 @@ impl Target {
         texts.flatten().filter_map(Part::name)
     }
 
-    /// Returns the default schema of the arguments: every
-    /// placeholder is a text, and those of the path are required.
+    /// Returns the default schema of the arguments: every placeholder is a text or a number, those of
+    /// the path are required, and others may be given too.
     pub(super) fn schema(&self) -> Value {
+        let scalar = json!({ "type": ["string", "number", "boolean"] });
         let properties: Map<String, Value> =
-            self.placeholders().map(|name| (name.to_owned(), json!({ "type": "string" }))).collect();
+            self.placeholders().map(|name| (name.to_owned(), scalar.clone())).collect();
         let mut required: Vec<&str> = self.segments.iter().flatten().filter_map(Part::name).collect();
         required.sort_unstable();
         required.dedup();
-        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+        json!({ "type": "object", "properties": properties, "required": required })
     }
 
     /// Checks that a schema fits the address; the error says what does not.
@@ -454,8 +455,8 @@ mod tests {
     fn the_schema_is_made_of_the_placeholders() {
         let mut target = Target::parse("http://h/{owner}/{repo}/{owner}").unwrap();
         target.add_query("state", "{state}").unwrap();
-        let text = json!({ "type": "string" });
-        let properties = json!({ "owner": text, "repo": text, "state": text });
+        let scalar = json!({ "type": ["string", "number", "boolean"] });
+        let properties = json!({ "owner": scalar, "repo": scalar, "state": scalar });
         let schema = target.schema();
         assert_eq!(schema["properties"], properties);
         assert_eq!(schema["required"], json!(["owner", "repo"]));

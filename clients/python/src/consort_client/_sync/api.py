@@ -240,9 +240,9 @@ class Api:
         idempotency_key: str | None = None,
         prefer: str | None = None,
         traceparent: str | None = None,
-    ) -> RunDetail | Accepted:
+    ) -> RunDetail | Rehearsal | Accepted:
         """Retry a run."""
-        answer: RunDetail | Accepted = self._send(
+        answer: RunDetail | Rehearsal | Accepted = self._send(
             "POST",
             f"/api/runs/{segment(id)}/retry",
             body=body,
@@ -258,9 +258,9 @@ class Api:
         idempotency_key: str | None = None,
         prefer: str | None = None,
         traceparent: str | None = None,
-    ) -> RunDetail | Accepted:
+    ) -> RunDetail | Rehearsal | Accepted:
         """Fork a run."""
-        answer: RunDetail | Accepted = self._send(
+        answer: RunDetail | Rehearsal | Accepted = self._send(
             "POST",
             f"/api/runs/{segment(id)}/fork",
             body=body,

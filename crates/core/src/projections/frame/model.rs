@@ -76,15 +76,14 @@ impl Run {
         let used = self.conversations().get(conversation).map(|conversation| *conversation.used()).unwrap_or_default();
         let model = self.conversations().get(conversation).map(|conversation| conversation.model().as_str());
         let priced = model.is_some_and(|alias| !self.unpriced().contains(alias));
-        let tokens = |count: u64| if used.unknown { -1 } else { i64::try_from(count).unwrap_or(i64::MAX) };
         Frame::MetricsSnapshot {
             conversation: self.conversation_place(conversation),
-            input_tokens: tokens(used.usage.input),
-            output_tokens: tokens(used.usage.output),
+            input_tokens: used.known(used.usage.input),
+            output_tokens: used.known(used.usage.output),
             llm_latency_ms: used.llm_ms,
             tool_execution_time_ms: used.tool_ms,
             iteration_count: used.llm_calls,
-            cost_estimate: priced.then(|| cost_text(used.cost())),
+            cost_estimate: (priced && !used.unknown).then(|| cost_text(used.cost())),
         }
     }
 

@@ -370,7 +370,6 @@ impl Tracer {
     }
 
     fn metrics(&self, used: &Used, talk: Option<&TracedConversation>) -> TraceMetrics {
-        let count = |tokens: u64| if used.unknown { -1 } else { tokens.cast_signed() };
         let calls =
             |own: OwnTool| talk.map_or(0, |talk| talk.chores.iter().filter(|call| call.name == own.name()).count());
         let delegations = talk.map_or_else(
@@ -378,8 +377,8 @@ impl Tracer {
             |talk| talk.children.len(),
         );
         TraceMetrics {
-            input_tokens: count(used.usage.input),
-            output_tokens: count(used.usage.output),
+            input_tokens: used.known(used.usage.input),
+            output_tokens: used.known(used.usage.output),
             total_tokens: used.tokens(),
             llm_latency: iso_span(used.llm_ms),
             tool_execution_time: iso_span(used.tool_ms),

@@ -185,8 +185,10 @@ struct Subtask<'a> {
 pub struct Metrics {
     total_tokens: i64,
     total_tool_calls: u64,
-    input_tokens: u64,
-    output_tokens: u64,
+    /// Tokens read; -1 when some model did not report it.
+    input_tokens: i64,
+    /// Tokens written; -1 when some model did not report it.
+    output_tokens: i64,
     cached_input_tokens: u64,
     reasoning_tokens: u64,
     llm_calls: u64,
@@ -299,8 +301,8 @@ impl Run {
         Metrics {
             total_tokens: used.tokens(),
             total_tool_calls: used.tool_calls,
-            input_tokens: used.usage.input,
-            output_tokens: used.usage.output,
+            input_tokens: used.known(used.usage.input),
+            output_tokens: used.known(used.usage.output),
             cached_input_tokens: used.usage.cached_input,
             reasoning_tokens: used.usage.reasoning,
             llm_calls: used.llm_calls,
