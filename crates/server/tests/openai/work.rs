@@ -192,7 +192,8 @@ async fn the_message_that_was_cut_is_incomplete_whatever_was_done_after_it() {
         let answer = here.post(RESPONSES, with(request.clone(), json!({ "stream": stream }))).await;
         let response = if stream { data(&answer).pop().unwrap()["response"].clone() } else { answer.json() };
         let items: Vec<_> = response["output"].as_array().unwrap().iter().collect();
-        let status = |kind: &str| items.iter().filter(|item| item["type"] == kind).map(|item| &item["status"]).next_back();
+        let status =
+            |kind: &str| items.iter().filter(|item| item["type"] == kind).map(|item| &item["status"]).next_back();
         assert_eq!(status("message"), Some(&json!("incomplete")), "{response}");
         assert_eq!(status("reasoning"), Some(&json!("completed")), "{response}");
     }
