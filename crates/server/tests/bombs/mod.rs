@@ -78,7 +78,8 @@ async fn a_schema_is_refused_as_such_at_any_depth() {
     let here = here().await;
     let (mut socket, _) = here.greeted().await;
     for levels in [33, 62, 70, 1_000] {
-        let (begin, end) = (r#"{"properties":{"a":"#.repeat(levels), "}}".repeat(levels));
+        let begin = r#"{"properties":{"a":"#.repeat(levels);
+        let end = "}}".repeat(levels);
         let tasks = format!(r#"[{{"name":"a","description":"x","outputSchema":{begin}{{}}{end}}}]"#);
         for (path, body) in [
             ("/api/runs", format!(r#"{{"tasks":{tasks}}}"#)),
