@@ -106,13 +106,13 @@ export class Run {
   /** A new run that keeps what this one completed. */
   async retry(edits: Edits = {}): Promise<Run> {
     const taken = await this.#transport.call('POST /api/runs/{id}/retry', { path: this.#path, body: edits });
-    return new Run(this.#transport, taken.runId);
+    return new Run(this.#transport, begun(taken));
   }
 
   /** A new run that begins with this one's events up to one of them. */
   async fork(edits: Edits): Promise<Run> {
     const taken = await this.#transport.call('POST /api/runs/{id}/fork', { path: this.#path, body: edits });
-    return new Run(this.#transport, taken.runId);
+    return new Run(this.#transport, begun(taken));
   }
 
   /** Erases it; one that has not ended is stopped first, and erased by another call. */
@@ -153,6 +153,12 @@ export type RunFilters = {
   offset?: number;
 };
 
+/** Returns the id of the run that was begun. */
+function begun(taken: { runId: string } | Rehearsal): string {
+  if (!('runId' in taken)) throw new TypeError('a dry run starts nothing: use plan');
+  return taken.runId;
+}
+
 /** The runs of a server. */
 export class Runs {
   readonly #transport: Transport;
@@ -165,8 +171,7 @@ export class Runs {
   async create(request: RunRequest = {}, idempotencyKey?: string): Promise<Run> {
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
     const taken = await this.#transport.call('POST /api/runs', { body: request, headers });
-    if (!('runId' in taken)) throw new TypeError('a dry run starts nothing: use plan');
-    return new Run(this.#transport, taken.runId);
+    return new Run(this.#transport, begun(taken));
   }
 
   /** Returns the plan of a request; nothing is started. */

@@ -206,6 +206,21 @@ async fn a_tool_of_the_client_is_offered_in_the_editor_asked_for_and_answered() 
 }
 
 #[tokio::test]
+async fn a_busy_thread_names_its_turn_as_frames_of_a_chat_do() {
+    let model = ScriptedModel::new().otherwise(Line::new().says("x").hangs());
+    let here = serving(&model).await;
+    let (mut socket, _) = here.greeted().await;
+    let ack = socket.ask(message("one")).await;
+    model.until(What::Asked, "1.0").await;
+    let mut second = message("two");
+    second["thread_id"] = ack["thread_id"].clone();
+    second["if_busy"] = json!("reject");
+    socket.say(second).await;
+    let busy = socket.first("error").await;
+    assert_eq!((&busy["code"], &busy["turn_id"]), (&json!("THREAD_BUSY"), &ack["turn_id"]), "{busy}");
+}
+
+#[tokio::test]
 async fn a_turn_stops_when_told_or_when_its_last_client_has_been_gone_for_a_while() {
     let model = ScriptedModel::new().otherwise(Line::new().says("x").hangs());
     let here = serving(&model).await;

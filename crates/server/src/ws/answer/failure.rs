@@ -51,7 +51,8 @@ impl Failure {
             chat_request_id: echo("request_id"),
             run_id: echo("runId"),
             thread_id: echo("thread_id"),
-            turn_id: echo("turn_id"),
+            // A problem may name a turn itself, in the spelling of REST.
+            turn_id: echo("turn_id").or_else(|| Some(Echo(problem.more().turn_id.clone()?.into()))),
         };
         let message = problem.message().to_owned();
         let more = problem.more().clone();
