@@ -4,7 +4,7 @@ use consort_chat::Numbered;
 use consort_core::answer::FollowUp;
 use consort_core::chat::Role;
 use consort_core::frame::chat::{CallStatus, ChatFrame, MessageRow, ToolCallUpdate};
-use consort_core::frame::field::{Review, TaskPlace};
+use consort_core::frame::field::{ResponseType, Review, TaskPlace};
 use consort_core::frame::live::LiveFrame;
 use consort_core::frame::numbered::EventFrame;
 use consort_core::frame::run::Frame as RunFrame;
@@ -211,10 +211,14 @@ impl Run {
             RunFrame::LlmIterationStarted { conversation, .. } if self.is_last(&conversation.turn_id) => {
                 vec![Step::Round]
             }
-            RunFrame::LlmIterationCompleted { conversation, response_text: Some(text), .. }
+            RunFrame::LlmIterationCompleted { conversation, response_type, response_text, .. }
                 if self.is_last(&conversation.turn_id) =>
             {
-                vec![Step::Said(text.clone())]
+                match response_type {
+                    ResponseType::FinalAnswer => response_text.iter().map(|text| Step::Said(text.clone())).collect(),
+                    // The answer is the output of the run, and nothing that was said on the way to it.
+                    ResponseType::ToolCalls => vec![Step::Voided],
+                }
             }
             RunFrame::OutputRejected { call, .. } if self.is_last(&call.conversation.turn_id) => vec![Step::Voided],
             RunFrame::ModelFailed { call, .. } if self.is_last(&call.conversation.turn_id) => vec![Step::Voided],

@@ -13,8 +13,6 @@ use crate::offers::offers;
 const PARSE_ERROR: i32 = -32700;
 /// The code of JSON that is no message.
 const INVALID_REQUEST: i32 = -32600;
-/// The code of a request whose parameters do not fit.
-const INVALID_PARAMS: i32 = -32602;
 /// The beginning of the keys of the protocol's own metadata.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
@@ -44,13 +42,6 @@ impl Message {
         }
         if !is_of_kind("params", Value::is_object) {
             return Err((INVALID_REQUEST, "`params` must be an object".to_owned()));
-        }
-        let is_there = |name: &str| json.pointer(&format!("/params/{name}")).is_some();
-        if json.get("method").and_then(Value::as_str) == Some("initialize")
-            && let Some(name) =
-                ["protocolVersion", "capabilities", "clientInfo"].into_iter().find(|name| !is_there(name))
-        {
-            return Err((INVALID_PARAMS, format!("`initialize` needs `{name}` in `params`")));
         }
         let session = headers.get(SESSION).and_then(|session| session.to_str().ok()).map(str::to_owned);
         Ok(Message { json, session })

@@ -234,6 +234,19 @@ async fn the_words_of_a_model_that_failed_are_no_part_of_a_response() {
 }
 
 #[tokio::test]
+async fn what_the_model_of_a_run_says_before_a_tool_call_is_no_part_of_the_answer() {
+    let model = ScriptedModel::new()
+        .at("1.0", Line::new().says("let me see").calls("calculator", &json!({ "input": "2 + 2" })))
+        .otherwise(Line::new().says("it is 4"));
+    let able = Draft { tools: vec!["calculator".to_owned()], ..about_message() };
+    let here = start(roomy(server(engine(model, Capacity::UNLIMITED), vec![able]))).await;
+    let request = json!({ "model": "consort/test", "input": "2 + 2?", "metadata": { "style": "verse" } });
+    assert_eq!(messages(&here.post(RESPONSES, request.clone()).await.json()), ["it is 4"]);
+    let events = data(&here.post(RESPONSES, with(request, json!({ "stream": true }))).await);
+    assert_eq!(messages(&events.last().unwrap()["response"]), ["it is 4"], "{events:?}");
+}
+
+#[tokio::test]
 async fn an_answer_that_was_cut_and_continued_is_sent_once() {
     let is_continued = |ask: &Ask| ask.messages.iter().any(|message| matches!(message, Message::Assistant(_)));
     let model = ScriptedModel::new()
