@@ -116,9 +116,9 @@ mod tests {
 
     /// Returns the messages that are sent, each as it is read.
     fn told(steps: Vec<Step>) -> Vec<String> {
-        let mut teller = StepWriter::default();
+        let mut writer = StepWriter::default();
         let mut messages = vec![String::new()];
-        for piece in steps.into_iter().flat_map(|step| teller.take(step)) {
+        for piece in steps.into_iter().flat_map(|step| writer.take(step)) {
             match piece {
                 Piece::Break => messages.push(String::new()),
                 Piece::Voided => {

@@ -13,14 +13,14 @@ use super::Agent;
 use super::tasks::{Found, Shown};
 use crate::openai::{End, Piece, Step, StepWriter, Work};
 
-/// A task that is told.
-struct Telling {
+/// A task whose events are sent.
+struct TaskEvents {
     agent: Agent,
     task: String,
     context: String,
     /// Its steps; none once the last event was made.
     steps: Option<BoxStream<'static, Step>>,
-    teller: StepWriter,
+    writer: StepWriter,
     /// The words of the result that were sent.
     sent: String,
     /// Whether the next words replace those that were sent.
@@ -54,12 +54,12 @@ impl Agent {
     }
 
     fn events(&self, found: &Found, work: Work, first: Value, ends_at_questions: bool) -> BoxStream<'static, Value> {
-        let telling = Telling {
+        let telling = TaskEvents {
             agent: self.clone(),
             task: found.id.clone(),
             context: found.context.clone(),
             steps: Some(work.steps.take_until(self.edge.site.closed()).boxed()),
-            teller: StepWriter::default(),
+            writer: StepWriter::default(),
             sent: String::new(),
             replaces: true,
             works: false,
@@ -98,7 +98,7 @@ impl Agent {
     }
 }
 
-impl Telling {
+impl TaskEvents {
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -123,7 +123,7 @@ impl Telling {
             | Step::Words { .. }
             | Step::Said(_)
             | Step::Thought(_)) => {
-                for piece in self.teller.take(step) {
+                for piece in self.writer.take(step) {
                     self.piece(piece);
                 }
             }

@@ -134,7 +134,7 @@ pub(super) async fn answered(edge: &Edge, asked: &ClientRequest, form: Form, wor
         None => json!({ "runId": work.id }),
     };
     let steps = work.steps.take_until(edge.site.closed());
-    let pieces = steps.scan(StepWriter::default(), |teller, step| std::future::ready(Some(teller.take(step))));
+    let pieces = steps.scan(StepWriter::default(), |writer, step| std::future::ready(Some(writer.take(step))));
     let pieces = pieces.flat_map(stream::iter).boxed();
     let usage = Count { id: work.id, engine: work.engine };
     let answering = Answering { wire, pieces, usage, throwaway: work.throwaway };
