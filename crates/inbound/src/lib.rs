@@ -2,7 +2,7 @@
 //!
 //! # Layout, in reading order
 //! - [`connections`]: the addresses that connections come from, and their number; [`half_closed`]: connections whose
-//!   client has stopped sending; [`unread_body`]: bodies that were not read
+//!   client has stopped sending; [`unread_body`]: bodies that were not read; [`event_stream`]: responses that are streams
 //! - [`access`]: the clients that may connect, and their identity; [`oidc`]: tokens of single sign-on; [`refusals`]:
 //!   requests that were refused; [`audit`]: the log of changes
 //! - [`head`], [`query`], [`response_mode`]: parsing of a request and of the wanted form of the response;
@@ -16,6 +16,7 @@ pub mod audit;
 pub mod body_memory;
 pub mod connections;
 pub mod deep_schemas;
+pub mod event_stream;
 pub mod half_closed;
 pub mod head;
 pub mod oidc;

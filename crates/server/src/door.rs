@@ -8,10 +8,10 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
     WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
@@ -20,6 +20,7 @@ use crate::Site;
 use crate::access::{Caller, Foreign, Pass, SocketClient};
 use crate::endpoint::{self, Needs};
 use crate::{mcp, routes, ws};
+use consort_inbound::event_stream::is_event_stream;
 use consort_inbound::head;
 use consort_inbound::problem::{Code, Problem, REQUEST_ID};
 use consort_inbound::refusals::{Reason, Refusal, Source};
@@ -168,17 +169,12 @@ fn starting() -> Problem {
 
 /// Ends a streamed response when the client that opened it would not be admitted any more.
 fn until_revoked(site: &Site, pass: Pass, response: Response) -> Response {
-    if !is_stream(response.headers()) {
+    if !is_event_stream(response.headers()) {
         return response;
     }
     let (head, body) = response.into_parts();
     let body = body.into_data_stream().take_until(site.revoked(pass));
     Response::from_parts(head, Body::from_stream(body))
-}
-
-/// Returns whether a response is a stream of events.
-pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// Answers the CORS preflight request of a browser.

@@ -1,12 +1,15 @@
 //! Connections: a limited number at once, each with a timeout for its request head. A
 //! slower client is cut off, so that an idle connection cannot occupy a slot.
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
+use axum::http::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -20,6 +23,7 @@ use tokio::task::JoinSet;
 use crate::router;
 use crate::site::Site;
 use consort_inbound::connections::{Connection, Connections};
+use consort_inbound::event_stream::{self, EventStream};
 use consort_inbound::half_closed::HalfClosed;
 
 /// Connections that may wait to be accepted, as far as the system allows: many clients
@@ -68,6 +72,9 @@ pub(crate) async fn listen(listener: TcpListener, site: &Arc<Site>, connections:
     while open.join_next().await.is_some() {}
 }
 
+/// The reason why a connection has ended early.
+type Broken = Box<dyn Error + Send + Sync>;
+
 type Accepted = (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>);
 
 async fn accept(listener: &TcpListener, connections: &Connections) -> Accepted {
@@ -91,7 +98,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 /// Serves the requests of one connection, one after the other. When the server stops,
-/// the current one is the last.
+/// the current one is the last. A stream of events is the last one too.
 async fn converse(
     socket: TcpStream,
     connection: Arc<Connection>,
@@ -100,23 +107,48 @@ async fn converse(
 ) {
     // Frames are small, and a client waits for each.
     let _slower = socket.set_nodelay(true);
+    // In a box, so that a stream of events does not keep its room.
+    let answered = Box::pin(answer(socket, connection.clone(), router, closed)).await;
+    let ended = match answered {
+        Ok(None) => return,
+        Ok(Some((socket, events))) => event_stream::send(socket, events).await.map_err(Broken::from),
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error, "a connection broke off");
+    }
+}
+
+/// Answers requests until there are no more; returns the socket with the stream of events that is its last response.
+async fn answer(
+    socket: TcpStream,
+    connection: Arc<Connection>,
+    router: Router,
+    closed: impl Future<Output = ()> + Send + 'static,
+) -> hyper::Result<Option<(HalfClosed, Response<Body>)>> {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
     let router = TowerToHyperService::new(router);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(connection.clone());
-        router.call(request)
+        let may_leave = EventStream::may_answer(&request);
+        let response = router.call(request);
+        async move {
+            let Ok(response) = response.await;
+            if may_leave { EventStream::take(response) } else { Ok(response) }
+        }
     });
-    let served = http.serve_connection(TokioIo::new(HalfClosed::new(socket)), service).with_upgrades();
-    let mut served = std::pin::pin!(served);
+    let mut served = http.serve_connection(TokioIo::new(HalfClosed::new(socket)), service).with_upgrades();
     let ended = tokio::select! {
         ended = &mut served => ended,
         () = closed => {
-            served.as_mut().graceful_shutdown();
-            served.await
+            Pin::new(&mut served).graceful_shutdown();
+            (&mut served).await
         }
     };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke off");
+    let Err(error) = ended else { return Ok(None) };
+    match (EventStream::of(&error), served.into_parts()) {
+        (Some(events), Some(parts)) => Ok(Some((parts.io.into_inner(), events))),
+        (_, _) => Err(error),
     }
 }

@@ -30,10 +30,10 @@ use self::kept::{Answer, Kept, digits, hex};
 use crate::Site;
 use crate::access::Caller;
 use crate::body::{Content, IsRead};
-use crate::door::is_stream;
 use crate::routes::{hooks, submit, threads};
 use crate::{a2a, mcp, openai};
 use consort_inbound::audit::run_of;
+use consort_inbound::event_stream::is_event_stream;
 use consort_inbound::problem::{Code, Problem};
 use consort_inbound::response_mode::{ResponseMode, accepts};
 
@@ -416,7 +416,7 @@ fn is_passing(status: StatusCode) -> bool {
 /// Returns a response, and a copy of it to store; streams are not stored.
 async fn read_answer(response: Response) -> (Response, Option<Answer>) {
     let (head, body) = response.into_parts();
-    if is_stream(&head.headers) {
+    if is_event_stream(&head.headers) {
         return (Response::from_parts(head, body), None);
     }
     // A response that is no stream was complete before it came here.

@@ -93,6 +93,29 @@ async fn a_stream_ends_when_its_client_is_gone() {
     while streams().await > 0.0 {}
 }
 
+#[tokio::test]
+async fn a_stream_is_the_last_response_of_its_connection_in_the_form_that_its_client_reads() {
+    let model = ScriptedModel::new().otherwise(Line::new().says("done"));
+    let here = start(server(engine(model, Capacity::UNLIMITED), vec![task("a")])).await;
+    let run = here.post_with("/api/runs", "Prefer: wait=30", json!({ "inputs": { "topic": "x" } })).await;
+    let path = format!("/api/runs/{}/events", run.json()["runId"].as_str().unwrap());
+    let asked = |version: &str| {
+        let headers = "Host: localhost\r\nOrigin: http://localhost\r\nAccept: text/event-stream";
+        format!("GET {path} HTTP/{version}\r\n{headers}\r\n\r\n")
+    };
+    let twice = begin(here.address, &asked("1.1").repeat(2)).await;
+    let (head, body) = twice.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    for wanted in ["connection: close", "transfer-encoding: chunked", "access-control-allow-origin: http://localhost"] {
+        assert!(head.contains(wanted), "{wanted} is not in {head}");
+    }
+    assert_eq!(body.matches("event: run_result").count(), 1);
+    assert!(body.ends_with("\r\n0\r\n\r\n") && !body.contains("HTTP/1.1"), "{body}");
+    let plain = begin(here.address, &asked("1.0")).await;
+    let (head, body) = plain.split_once("\r\n\r\n").unwrap();
+    assert!(!head.contains("chunked") && body.starts_with("event: ") && body.ends_with("\n\n"), "{plain}");
+}
+
 // Time stands still until everybody waits, and then passes at once.
 #[tokio::test(start_paused = true)]
 async fn who_sends_too_slowly_is_cut_off_and_others_are_served_meanwhile() {
