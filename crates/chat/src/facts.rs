@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use consort_core::id::Millis;
+use consort_core::json;
 use consort_core::owner::Owner;
 use consort_log::damage::row_fault;
 use consort_log::{Append, Error, Log, Query, Record, Row};
@@ -167,7 +168,7 @@ fn id(owner: &str, text: &str) -> String {
 
 fn append(owner: &str, fact: &Fact) -> Result<Append, Error> {
     let stored = Stored { text: fact.text.clone(), source: fact.source.clone() };
-    let body: Arc<str> = serde_json::to_string(&stored).map_err(|error| Error::Unavailable(error.to_string()))?.into();
+    let body: Arc<str> = json::text(&stored).map_err(|error| Error::Unavailable(error.to_string()))?;
     let row = Row {
         kind: KIND.into(),
         status: "OPEN".into(),

@@ -8,6 +8,7 @@ use consort_core::chat::{Grant, MiningCost, Mode, UserMessage};
 use consort_core::event::End;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
+use consort_core::json;
 use consort_core::owner::Owner;
 use consort_core::run::Run;
 use consort_core::view::Damage;
@@ -280,7 +281,7 @@ impl Thread {
             owner: Owner::local(),
             ended_at: None,
             tags: self.tags(),
-            body: serde_json::to_string(self).map_err(unwritable)?.into(),
+            body: json::text(self).map_err(unwritable)?,
             words: Some(self.title.as_str().into()),
         };
         let records = vec![Record { body: json!({ "at": now }).to_string().into(), attachments: Vec::new() }];

@@ -26,7 +26,7 @@ mod state;
 mod tests;
 
 pub use consort_spec::{
-    agent, attachments, bounds, branch, catalog, cause, choice, compile, draft, dynamic, event, expression, id,
+    agent, attachments, bounds, branch, catalog, cause, choice, compile, draft, dynamic, event, expression, id, json,
     message, mistake, model_options, nested, owner, pipeline, reach, request, schema, spec, status, template, text,
     time, unknown, workflow,
 };

@@ -1,10 +1,9 @@
 //! Events as records: JSON, with large texts moved out into attachments.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use consort_core::event::Event;
-use serde::Serialize;
+use consort_core::json;
 
 use crate::damage::fault;
 use crate::{Error, Record, Seq};
@@ -12,29 +11,9 @@ use crate::{Error, Record, Seq};
 /// The size from which texts are stored beside the event.
 const INLINE_MAX: usize = 16 * 1024;
 
-/// The size up to which the buffer of a thread is kept.
-const BUFFER_MAX: usize = 64 * 1024;
-
-thread_local! {
-    /// The buffer that texts are written to before their size is known: growing one for each text would cost as much as
-    /// writing it.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Returns a value as JSON text.
-pub fn json(value: &impl Serialize) -> Result<Arc<str>, serde_json::Error> {
-    BUFFER.with_borrow_mut(|buffer| {
-        buffer.clear();
-        serde_json::to_writer(&mut *buffer, value)?;
-        let text = str::from_utf8(buffer).map_err(serde::ser::Error::custom).map(Arc::from);
-        buffer.shrink_to(BUFFER_MAX);
-        text
-    })
-}
-
 /// Returns the stored form of an event.
 pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
-    let body = json(event)?;
+    let body: Arc<str> = json::text(event)?;
     if body.len() <= INLINE_MAX {
         return Ok(Record { body, attachments: Vec::new() });
     }
@@ -43,7 +22,7 @@ pub fn encode(event: &Event) -> Result<Record, serde_json::Error> {
     for text in event.kind.texts_mut() {
         text.detach(INLINE_MAX, &mut attachments);
     }
-    Ok(Record { body: json(&event)?, attachments })
+    Ok(Record { body: json::text(&event)?, attachments })
 }
 
 /// Returns the event of a stored record. `place` names it in the error, should it be damaged.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use consort_core::frame::live::LiveFrame;
+use consort_core::json;
 use consort_log::Seq;
 use futures::stream::{BoxStream, StreamExt};
 use hmac::{Hmac, Mac};
@@ -337,7 +338,7 @@ fn join(before: &mut Said, said: &Said) -> bool {
 
 async fn send(outgoing: &mpsc::Sender<String>, said: Vec<Said>) -> Result<(), mpsc::error::SendError<String>> {
     for said in said {
-        if let Ok(text) = serde_json::to_string(&said) {
+        if let Ok(text) = json::text(&said) {
             outgoing.send(text).await?;
         }
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use consort_core::id::Millis;
+use consort_core::json;
 use consort_core::share::{Ask, Division, Part};
 use consort_log::Error;
 use consort_log::cluster::{Cluster, Common, Lease, Term};
@@ -269,7 +270,7 @@ pub(crate) fn read<T: Default + serde::de::DeserializeOwned>(name: &str, text: O
 }
 
 pub(crate) fn written<T: serde::Serialize>(value: &T) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|error| Error::Unavailable(error.to_string()))
+    json::text(value).map_err(|error| Error::Unavailable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use consort_core::id::Millis;
+use consort_core::json;
 use consort_core::owner::Owner;
 use consort_log::damage::row_fault;
 use consort_log::{self as log, Append, Log, Query, Record, Row};
@@ -111,8 +112,7 @@ impl Registers {
 
 /// Returns the text of a stored value.
 pub(crate) fn written(value: &impl Serialize) -> Result<Arc<str>, log::Error> {
-    let text = serde_json::to_string(value).map_err(|error| log::Error::Unavailable(error.to_string()))?;
-    Ok(text.into())
+    json::text(value).map_err(|error| log::Error::Unavailable(error.to_string()))
 }
 
 /// Returns the value that a row holds.

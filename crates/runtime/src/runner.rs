@@ -19,6 +19,7 @@ use consort_core::catalog::CancelClass;
 use consort_core::decide::{Command, Refused, Report};
 use consort_core::event::Event;
 use consort_core::id::{Id, Millis};
+use consort_core::json;
 use consort_core::log_lines::LogLine;
 use consort_core::next::{Effect, Grants};
 use consort_core::run::Run;
@@ -415,7 +416,7 @@ impl Runner {
             started_at: summary.started_at,
             ended_at: summary.ended_at,
             tags: summary.tags.clone(),
-            body: codec::json(&summary.row).map_err(unwritable)?,
+            body: json::text(&summary.row).map_err(unwritable)?,
             // Said once at the beginning and once at the end: an index costs more than a row.
             words: (self.len == 0 || summary.ended_at.is_some()).then(|| self.run.words(&self.id).into()),
         })

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use consort_core::catalog::SavedWorkflows;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
+use consort_core::json;
 use consort_core::nested;
 use consort_core::owner::Owner;
 use consort_core::view::Damage;
@@ -472,8 +473,7 @@ fn is_current(expected: Expected, listed: &Listed) -> Result<(), Error> {
 }
 
 fn written(value: &impl Serialize) -> Result<Arc<str>, log::Error> {
-    let text = serde_json::to_string(value).map_err(|error| log::Error::Unavailable(error.to_string()))?;
-    Ok(text.into())
+    json::text(value).map_err(|error| log::Error::Unavailable(error.to_string()))
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(stream: &str, seq: Seq, body: &str) -> Result<T, log::Error> {

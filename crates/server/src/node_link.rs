@@ -1,6 +1,7 @@
 //! `/cluster/link`: the socket between two nodes that share a store. The one with the smaller id dials. Both prove that
 //! they know the secret of the cluster, without sending it, before anything else is said.
 
+use consort_core::json;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -251,7 +252,7 @@ async fn talk(engine: &Engine, node: Arc<str>, socket: Socket) {
 }
 
 async fn say(socket: &mut Socket, message: &impl Serialize) {
-    if let Ok(text) = serde_json::to_string(message) {
+    if let Ok(text) = json::text(message) {
         let _gone = socket.outgoing.send(Out::Text(text)).await;
     }
 }

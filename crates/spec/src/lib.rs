@@ -16,6 +16,7 @@ pub mod chore;
 pub mod event;
 pub mod graph;
 pub mod id;
+pub mod json;
 pub mod limits;
 pub mod message;
 pub mod own_tool;

@@ -12,6 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use consort_core::json;
 use consort_core::message::Failure;
 use futures::stream::BoxStream;
 use reqwest::Client;
@@ -59,7 +60,7 @@ struct Messages;
 
 impl Wire for Messages {
     fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&encode::Body::new(ask, endpoint))
+        json::text(&encode::Body::new(ask, endpoint))
     }
 
     fn decoder(&self, _ask: &Ask) -> Box<dyn Decoder> {

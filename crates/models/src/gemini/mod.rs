@@ -13,6 +13,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use consort_core::json;
 use consort_core::message::Failure;
 use futures::stream::BoxStream;
 use reqwest::header::HeaderName;
@@ -67,7 +68,7 @@ struct Content;
 
 impl Wire for Content {
     fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&encode::Body::new(ask, endpoint))
+        json::text(&encode::Body::new(ask, endpoint))
     }
 
     fn decoder(&self, _ask: &Ask) -> Box<dyn Decoder> {

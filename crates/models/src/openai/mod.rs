@@ -20,6 +20,7 @@ mod text_calls;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use consort_core::catalog::ModelInfo;
+use consort_core::json;
 use consort_core::message::Failure;
 use futures::stream::BoxStream;
 use reqwest::Client;
@@ -104,7 +105,7 @@ struct Chat {
 impl Wire for Chat {
     fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>> {
         let dialect = *self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
-        serde_json::to_vec(&encode::Body::new(ask, &endpoint.options, dialect))
+        json::text(&encode::Body::new(ask, &endpoint.options, dialect))
     }
 
     fn decoder(&self, ask: &Ask) -> Box<dyn Decoder> {

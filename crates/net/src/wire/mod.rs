@@ -8,6 +8,7 @@ mod span;
 use std::sync::Arc;
 
 use consort_core::catalog::EffectClass;
+use consort_core::json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,7 +68,7 @@ impl Frame {
 
     /// Returns the frame as text.
     pub fn text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        json::text(self).unwrap_or_default()
     }
 }
 

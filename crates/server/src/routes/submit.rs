@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use consort_core::compile::Compiled;
+use consort_core::json;
 use consort_core::request::shape;
 use consort_core::request::{self, Submission};
 use consort_core::run::Run;
@@ -293,7 +294,7 @@ async fn ended(
     (run, warnings): (&str, &[String]),
     within: Duration,
 ) -> Result<Option<String>, Problem> {
-    let look = |state: &Run| state.ended().then(|| serde_json::to_string(&state.detail(run).warned(warnings)));
+    let look = |state: &Run| state.ended().then(|| json::text(&state.detail(run).warned(warnings)));
     let found = tokio::select! {
         found = tokio::time::timeout(within, runs.at_its_end(run, look)) => found.ok().transpose()?.flatten(),
         () = site.closed() => None,

@@ -7,6 +7,7 @@ mod runs;
 use consort_core::chat::Mode;
 use consort_core::frame::field::Iso;
 use consort_core::id::Millis;
+use consort_core::json;
 use consort_net::wire::Capability;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -192,7 +193,7 @@ impl Answer {
     /// Returns the frame as it is sent.
     pub(crate) fn text(&self) -> String {
         // A frame holds nothing that JSON cannot write.
-        serde_json::to_string(self).unwrap_or_default()
+        json::text(self).unwrap_or_default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The frames that are sent while work is under way and are never stored: the text of a model as it
 //! arrives, and the progress of a call. They have no number.
 
+use consort_spec::json;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -124,7 +125,7 @@ impl LiveFrame {
     /// Returns the frame as it is sent.
     pub fn text(&self) -> String {
         // A frame holds nothing that JSON cannot write.
-        serde_json::to_string(self).unwrap_or_default()
+        json::text(self).unwrap_or_default()
     }
 
     /// Adds words of the same answer that follow its own, up to so many bytes together; returns whether it did.

@@ -1,5 +1,6 @@
 //! A frame with its position in a run or a thread, as text and as a value.
 
+use consort_spec::json;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -174,18 +175,20 @@ impl EventFrame {
 /// Writes the position right after the type, and the time at the end: the protocol has this order, which no
 /// derived serializer can produce for a tagged enum.
 fn placed(frame: &impl Serialize, kind: &str, place: &impl Serialize, end: &impl Serialize) -> String {
-    let body = json(frame);
-    let place = json(place);
-    let place = place.trim_start_matches('{').trim_end_matches('}');
-    let end = json(end);
-    let end = end.trim_start_matches('{');
-    let type_end = r#"{"type":"""#.len() + kind.len();
-    let head = body.get(..type_end).unwrap_or_default();
-    let fields = body.get(type_end..body.len().saturating_sub(1)).unwrap_or_default();
-    [head, ",", place, fields, ",", end].concat()
-}
-
-/// Returns a value as JSON. Frames hold nothing that JSON cannot represent: their maps have text as keys.
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    json::with_buffer(|written| {
+        // Frames hold nothing that JSON cannot represent: their maps have text as keys.
+        let _written = json::append(frame, written);
+        let body_end = written.len();
+        let _written = json::append(place, written);
+        let place_end = written.len();
+        let _written = json::append(end, written);
+        let (body, rest) = written.split_at(body_end);
+        let (place, end) = rest.split_at(place_end - body_end);
+        let place = place.trim_start_matches('{').trim_end_matches('}');
+        let end = end.trim_start_matches('{');
+        let type_end = r#"{"type":"""#.len() + kind.len();
+        let head = body.get(..type_end).unwrap_or_default();
+        let fields = body.get(type_end..body.len().saturating_sub(1)).unwrap_or_default();
+        [head, ",", place, fields, ",", end].concat()
+    })
 }

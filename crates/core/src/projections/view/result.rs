@@ -8,6 +8,7 @@ use super::detail::Metrics;
 use super::is_false;
 use crate::state::run::{Run, TaskOutcome};
 use consort_spec::id::Millis;
+use consort_spec::json;
 use consort_spec::status::Status;
 use consort_spec::text::Text;
 
@@ -81,7 +82,7 @@ impl ResultFrame {
     /// Returns the frame as it is sent.
     pub fn text(&self) -> String {
         // A frame holds nothing that JSON cannot write.
-        serde_json::to_string(self).unwrap_or_default()
+        json::text(self).unwrap_or_default()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The fields that distinguish a run from others in a list: a title, and the beginning of its output.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,9 +38,9 @@ impl RunTitle {
         let values = texts.filter(|value| !value.is_empty());
         let inputs: Vec<&str> = values.take(INPUTS_MAX).filter(|value| is_told(value)).collect();
         let title = if inputs.is_empty() {
-            spec.tasks.first().map_or("", |task| task.description.as_str()).to_owned()
+            Cow::Borrowed(spec.tasks.first().map_or("", |task| task.description.as_str()))
         } else {
-            inputs.join(" · ")
+            Cow::Owned(inputs.join(" · "))
         };
         RunTitle { title: line(&title, TITLE_MAX), output_preview: output.map(|text| line(text, PREVIEW_MAX)) }
     }
@@ -48,7 +50,7 @@ impl RunTitle {
 fn line(text: &str, max: usize) -> String {
     // A word has at least one character, so as many words as characters are enough of a long text.
     let words = text.split_whitespace().take(max);
-    let mut line = String::new();
+    let mut line = String::with_capacity(text.len().min(max));
     let mut length = 0;
     for word in words {
         if length > 0 {

@@ -14,6 +14,7 @@ mod tests;
 use crate::Ask;
 use crate::answer::Decoder;
 use crate::wire::{Endpoint, Wire};
+use consort_core::json;
 
 /// The Responses API.
 pub(super) struct Responses;
@@ -27,7 +28,7 @@ impl Responses {
 
 impl Wire for Responses {
     fn body(&self, ask: &Ask, endpoint: &Endpoint) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&encode::Body::new(ask, endpoint))
+        json::text(&encode::Body::new(ask, endpoint))
     }
 
     fn decoder(&self, _ask: &Ask) -> Box<dyn Decoder> {
