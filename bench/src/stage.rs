@@ -59,7 +59,8 @@ impl Stage {
     pub(crate) async fn run(&self) -> anyhow::Result<()> {
         let compiled = compile(&self.ensemble, Request::default(), &self.catalog);
         let compiled = compiled.map_err(|mistakes| anyhow!("the ensemble has mistakes: {mistakes:?}"))?;
-        let run = self.engine.submit(compiled).await?;
+        // In a box, so that what waits for the run does not keep room for its beginning.
+        let run = Box::pin(self.engine.submit(compiled)).await?;
         self.engine.finished(&run).await;
         Ok(())
     }

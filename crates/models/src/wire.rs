@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use consort_core::message::{Failure, FailureKind, Reply};
 use consort_http::trace;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -74,13 +75,11 @@ impl Endpoint {
 
     /// Sends the request, and sends it again without the features that the server turns
     /// out not to support: such a refusal is part of the negotiation, not an answer.
-    async fn open(&self, ask: &Ask) -> Result<Body, Failure> {
-        let mut ask = ask.clone();
-        ask.schema = ask.schema.filter(|schema| !self.refused.has(schema));
-        let mut request = self.request(&ask)?;
+    async fn open(&self, ask: &mut Ask) -> Result<Body, Failure> {
+        let _refused = ask.schema.take_if(|schema| self.refused.has(schema));
+        let mut sent = self.body(ask)?;
         loop {
-            let sent = request.try_clone();
-            let mut body = Body::open(&self.client, request, self.patience()).await?;
+            let mut body = Body::open(&self.client, self.request(sent.clone()), self.patience()).await?;
             let status = body.head().status().as_u16();
             if (200..300).contains(&status) {
                 return Ok(body);
@@ -94,25 +93,29 @@ impl Endpoint {
             if ask.schema.take_if(|schema| self.refused.learn(schema, &said)).is_none() {
                 self.wire.learn(&said);
             }
-            request = self.request(&ask)?;
-            if sent.is_some_and(|sent| words(&sent) == words(&request)) {
+            let other = self.body(ask)?;
+            if other == sent {
                 return Err(refusal);
             }
+            sent = other;
         }
     }
 
-    fn request(&self, ask: &Ask) -> Result<Request, Failure> {
+    fn body(&self, ask: &Ask) -> Result<Bytes, Failure> {
         let body = self.wire.body(ask, self).and_then(|body| self.options.extra.added_to(body));
-        let body = body.map_err(|error| {
+        body.map(Bytes::from).map_err(|error| {
             http::failure(FailureKind::Refused, format!("the conversation cannot be written as JSON: {error}"))
-        })?;
+        })
+    }
+
+    fn request(&self, body: Bytes) -> Request {
         let mut request = Request::new(Method::POST, self.url.clone());
         *request.headers_mut() = self.headers.clone();
         if let Some(trace) = trace::traceparent().and_then(|trace| HeaderValue::from_str(&trace).ok()) {
             request.headers_mut().insert(trace::HEADER, trace);
         }
         *request.body_mut() = Some(body.into());
-        Ok(request)
+        request
     }
 
     fn patience(&self) -> Patience {
@@ -129,10 +132,6 @@ impl Endpoint {
         failure.message.truncate(failure.message.floor_char_boundary(MESSAGE_MAX));
         failure
     }
-}
-
-fn words(request: &Request) -> Option<&[u8]> {
-    request.body().and_then(reqwest::Body::as_bytes)
 }
 
 /// One call under way.
@@ -158,7 +157,7 @@ impl Call {
                 return Some(Ok(piece));
             }
             self.phase = match std::mem::replace(&mut self.phase, Phase::Ending(None)) {
-                Phase::Asking => match self.endpoint.open(&self.ask).await {
+                Phase::Asking => match self.endpoint.open(&mut self.ask).await {
                     Ok(body) => Phase::Reading(Box::new((body, Answer::new(self.endpoint.wire.decoder(&self.ask))))),
                     Err(failure) => Phase::Ending(Some(failure)),
                 },
