@@ -24,7 +24,7 @@ const IGNORED: usize = 64;
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// A stream of events on its way out of the library, as the error that ends the library's part.
-pub struct EventStream(Mutex<Option<Response<Body>>>);
+pub struct EventStream(Mutex<Option<Box<Response<Body>>>>);
 
 impl EventStream {
     /// Returns whether the response to a request may leave the library: the request has no body of which something may
@@ -38,11 +38,11 @@ impl EventStream {
         if response.status() != StatusCode::OK || !is_event_stream(response.headers()) {
             return Ok(response);
         }
-        Err(EventStream(Mutex::new(Some(response))))
+        Err(EventStream(Mutex::new(Some(Box::new(response)))))
     }
 
     /// Returns the response, if it is why the library's part has ended.
-    pub fn of(ended: &hyper::Error) -> Option<Response<Body>> {
+    pub fn of(ended: &hyper::Error) -> Option<Box<Response<Body>>> {
         let stream = ended.source()?.downcast_ref::<EventStream>()?;
         stream.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

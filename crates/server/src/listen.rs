@@ -148,7 +148,7 @@ async fn answer(
     };
     let Err(error) = ended else { return Ok(None) };
     match (EventStream::of(&error), served.into_parts()) {
-        (Some(events), Some(parts)) => Ok(Some((parts.io.into_inner(), events))),
+        (Some(events), Some(parts)) => Ok(Some((parts.io.into_inner(), *events))),
         (_, _) => Err(error),
     }
 }
