@@ -199,6 +199,11 @@ fn written(labels: &[(&str, &str)]) -> String {
         text.push_str(if text.is_empty() { "" } else { "," });
         text.push_str(name);
         text.push_str("=\"");
+        if !value.contains(['\\', '"', '\n']) {
+            text.push_str(value);
+            text.push('"');
+            continue;
+        }
         for sign in value.chars() {
             match sign {
                 '\\' => text.push_str("\\\\"),

@@ -8,6 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::id::Millis;
 
 const DAY_MS: u64 = 86_400_000;
+/// The digits of the largest number.
+const DIGITS_MAX: usize = 20;
 
 /// A time, written as `2026-03-15T10:30:00.250Z`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,11 +68,19 @@ pub fn iso(at: Millis) -> String {
 
 /// Appends a number with at least so many digits. Every frame has times, and the standard formatter takes several times
 /// as long.
-fn padded(text: &mut String, number: u64, digits: u32) {
-    let digits = digits.max(number.checked_ilog10().map_or(1, |last| last + 1));
-    for place in (0..digits).rev() {
-        text.extend(char::from_digit((number / 10_u64.pow(place) % 10) as u32, 10));
+fn padded(text: &mut String, mut number: u64, digits: usize) {
+    let mut written = [b'0'; DIGITS_MAX];
+    let mut count = 0;
+    for place in written.iter_mut().rev() {
+        if number == 0 && count >= digits {
+            break;
+        }
+        *place += (number % 10) as u8;
+        number /= 10;
+        count += 1;
     }
+    let shown = written.get(DIGITS_MAX - count..).unwrap_or_default();
+    text.push_str(str::from_utf8(shown).unwrap_or_default());
 }
 
 /// Parses the format of `iso`; none for any other text.

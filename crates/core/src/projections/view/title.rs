@@ -57,14 +57,14 @@ fn line(text: &str, max: usize) -> String {
             line.push(' ');
             length += 1;
         }
-        for letter in word.chars() {
-            if length + 1 >= max {
-                line.push('…');
-                return line;
-            }
-            line.push(letter);
-            length += 1;
+        let letters = word.chars().take(max).count();
+        if length + letters >= max {
+            line.extend(word.chars().take((max - 1).saturating_sub(length)));
+            line.push('…');
+            return line;
         }
+        line.push_str(word);
+        length += letters;
     }
     line
 }
@@ -78,6 +78,8 @@ mod tests {
         assert_eq!(line(" a\n b\t c ", 10), "a b c");
         assert_eq!(line("abcdefgh", 5), "abcd…");
         assert_eq!(line("ab cdefgh", 5), "ab c…");
+        assert_eq!(line("abcd e", 5), "abcd …");
+        assert_eq!(line("ab c", 5), "ab c");
         assert_eq!(line("", 5), "");
         assert_eq!(line(&"ü".repeat(500), 120).chars().count(), 120);
     }
