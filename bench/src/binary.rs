@@ -53,6 +53,8 @@ struct Round {
     result: f64,
     /// The time of as many syncs as a run makes, one after the other.
     syncs: f64,
+    /// The time of the bare calls, one after the other.
+    calls: f64,
 }
 
 /// Measures and adds the targets.
@@ -87,20 +89,23 @@ async fn round(
     let caller = client.clone();
     let calls = recorded.clone();
     let url = format!("{}/chat/completions", model.url);
-    let bare = crowd.cpu_us(move || {
+    let post = move || {
         let client = caller.clone();
         let recorded = calls.clone();
         let url = url.clone();
         async move { bare::post(&client, &url, &recorded.bodies).await }
-    });
-    let bare = bare.await?;
+    };
+    let bare = crowd.cpu_us(post.clone()).await?;
     let address = &binary.process.address;
     let together = binary.cpu_us(crowd.jobs, waits(client, address, crowd)).await?;
     let few = Crowd { jobs: effort.runs / AT_ONCE, at_once: 1 };
     let began = Instant::now();
     let alone = binary.cpu_us(few.jobs, waits(client, address, few)).await?;
     let result = began.elapsed().as_secs_f64() * 1e6 / few.jobs as f64;
-    Ok(Round { bare, together, alone, result, syncs: binary.syncs_us(few.jobs, commits)? })
+    let began = Instant::now();
+    few.work(post).await?;
+    let calls = began.elapsed().as_secs_f64() * 1e6 / few.jobs as f64;
+    Ok(Round { bare, together, alone, result, syncs: binary.syncs_us(few.jobs, commits)?, calls })
 }
 
 fn report(rounds: &[Round], commits: usize, table: &mut Table) {
@@ -116,7 +121,8 @@ fn report(rounds: &[Round], commits: usize, table: &mut Table) {
     table.add("binary: CPU per three-task run, 16 at once", measured, (ratio, RATIO_MAX), "x");
     let result = of(|round| round.result);
     let syncs = of(|round| round.syncs);
-    let measured = format!("{result:.0} us, {commits} syncs {syncs:.0} us");
+    let calls = of(|round| round.calls);
+    let measured = format!("{result:.0} us, {commits} syncs {syncs:.0} us, calls {calls:.0} us");
     let ratio = of(|round| round.result / round.syncs);
     table.add("binary: POST to result, alone", measured, (ratio, ALONE_RATIO_MAX), "x");
 }
