@@ -2,20 +2,23 @@
 //! 8 kB for each connection, which a client that listens for hours does not need.
 
 use std::error::Error;
-use std::fmt;
-use std::io::{self, Write};
+use std::future::pending;
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
+use std::{fmt, io, mem};
 
-use axum::body::{Body, Bytes};
-use axum::http::header::{CONNECTION, CONTENT_TYPE, DATE, HeaderMap, TRANSFER_ENCODING};
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderMap, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Version};
-use futures::StreamExt;
+use bytes::Buf;
+use futures::stream::Peekable;
+use futures::{FutureExt, StreamExt};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 
-/// The events that are sent together, if they are there already.
-const TOGETHER: usize = 16;
+/// The size in bytes up to which events that are there already are sent together.
+const TOGETHER: usize = 16 * 1024;
 /// The bytes that a client may send while it listens before no more are read.
 const IGNORED_MAX: usize = 64 * 1024;
 /// The bytes of them that are read at once.
@@ -67,34 +70,69 @@ pub fn is_event_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// Sends a stream of events as the last response of a connection, until it ends or its client is gone.
-pub async fn send(mut socket: impl AsyncRead + AsyncWrite + Unpin, response: Response<Body>) -> io::Result<()> {
-    let (head, body) = response.into_parts();
-    socket.write_all(&begun(head.headers)?).await?;
-    let mut events = body.into_data_stream().ready_chunks(TOGETHER);
-    let mut ignored = 0;
-    loop {
-        let mut unread = [0; IGNORED];
-        let some = tokio::select! {
-            some = events.next() => some,
-            read = socket.read(&mut unread), if ignored < IGNORED_MAX => match read? {
-                0 => return Ok(()),
-                bytes => {
-                    ignored += bytes;
-                    continue;
-                }
-            },
-        };
-        let Some(some) = some else { break };
-        let some: Result<Vec<Bytes>, axum::Error> = some.into_iter().collect();
-        socket.write_all(&chunk(&some.map_err(io::Error::other)?)?).await?;
+/// Sends a stream of events as the last response of a connection, until it ends or its client is gone. Nothing of an
+/// earlier response is left in the library: it begins one only once the one before is written.
+pub async fn send(socket: impl AsyncRead + AsyncWrite, response: Response<Body>) -> io::Result<()> {
+    let (input, output) = split(socket);
+    // Side by side: a client that reads nothing can be gone too.
+    tokio::select! {
+        written = write(output, response) => written,
+        gone = ignore(input) => gone,
     }
-    socket.write_all(LAST_CHUNK).await?;
-    socket.shutdown().await
+}
+
+async fn write(mut output: impl AsyncWrite + Unpin, response: Response<Body>) -> io::Result<()> {
+    let (head, body) = response.into_parts();
+    output.write_all(&begun(head.headers)?).await?;
+    let mut events = body.into_data_stream().peekable();
+    while let Some(part) = part(&mut events).await {
+        let part = part.map_err(io::Error::other)?;
+        // An empty chunk would be the last.
+        if !part.is_empty() {
+            let size = format!("{:x}\r\n", part.len());
+            let mut chunk = Buf::chain(Buf::chain(size.as_bytes(), part), &b"\r\n"[..]);
+            output.write_all_buf(&mut chunk).await?;
+        }
+    }
+    output.write_all(LAST_CHUNK).await?;
+    output.shutdown().await
+}
+
+/// Returns what the body goes on with: an event, and those that are there already, as far as they are small.
+async fn part(events: &mut Peekable<BodyDataStream>) -> Option<Result<Bytes, axum::Error>> {
+    let mut part = match events.next().await? {
+        Ok(first) => first,
+        error => return Some(error),
+    };
+    let mut together = Vec::new();
+    while part.len() + together.len() < TOGETHER
+        && let Some(Some(Ok(_))) = Pin::new(&mut *events).peek().now_or_never()
+        && let Some(Some(Ok(event))) = events.next().now_or_never()
+    {
+        together.extend_from_slice(&mem::replace(&mut part, event));
+    }
+    if !together.is_empty() {
+        together.extend_from_slice(&part);
+        part = together.into();
+    }
+    Some(Ok(part))
+}
+
+/// Returns when the client is gone. What it still sends is not answered, and after so much of it not even read.
+async fn ignore(mut input: impl AsyncRead + Unpin) -> io::Result<()> {
+    let mut ignored = 0;
+    while ignored < IGNORED_MAX {
+        match input.read(&mut [0; IGNORED]).await? {
+            0 => return Ok(()),
+            bytes => ignored += bytes,
+        }
+    }
+    pending().await
 }
 
 /// Returns the head of the response.
 fn begun(mut headers: HeaderMap) -> io::Result<Vec<u8>> {
+    headers.remove(CONTENT_LENGTH);
     headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     let now = DateTimePrinter::new().timestamp_to_rfc9110_string(&Timestamp::now());
@@ -105,19 +143,6 @@ fn begun(mut headers: HeaderMap) -> io::Result<Vec<u8>> {
     }
     head.extend(b"\r\n");
     Ok(head)
-}
-
-/// Returns events as one chunk of the body.
-fn chunk(events: &[Bytes]) -> io::Result<Vec<u8>> {
-    let size = events.iter().map(Bytes::len).sum::<usize>();
-    let mut chunk = Vec::with_capacity(size + 20);
-    // An empty one would be the last.
-    if size > 0 {
-        write!(chunk, "{size:x}\r\n")?;
-        events.iter().for_each(|event| chunk.extend_from_slice(event));
-        chunk.extend(b"\r\n");
-    }
-    Ok(chunk)
 }
 
 #[cfg(test)]
@@ -189,13 +214,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn it_ends_when_a_client_that_reads_nothing_is_gone() {
+        let (mut client, server) = duplex(HELD);
+        let endless = stream::repeat_with(|| Ok::<_, Infallible>("x".repeat(HELD)));
+        let sending = tokio::spawn(send(server, response(Body::from_stream(endless))));
+        client.write_all(b"x").await.unwrap();
+        client.shutdown().await.unwrap();
+        sending.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn large_events_are_sent_as_they_are_and_small_ones_together() {
+        let large = "x".repeat(TOGETHER);
+        let events = ["a", &large, "b", "c"].map(|event| Ok::<_, Infallible>(event.to_owned()));
+        let mut events = Body::from_stream(stream::iter(events)).into_data_stream().peekable();
+        let mut parts = Vec::new();
+        while let Some(part) = part(&mut events).await {
+            parts.push(part.unwrap());
+        }
+        assert_eq!(parts, [format!("a{large}"), "bc".to_owned()]);
+    }
+
+    #[tokio::test]
     async fn a_body_that_breaks_off_has_no_end() {
         let (mut client, server) = duplex(HELD);
         let body = Body::from_stream(stream::iter([Ok("a"), Err(io::Error::other("lost"))]));
         let mut text = String::new();
         let (sent, read) = tokio::join!(send(server, response(body)), client.read_to_string(&mut text));
         assert!(sent.is_err() && read.is_ok());
-        assert!(!text.contains("0\r\n\r\n"), "{text}");
+        assert!(text.ends_with("\r\n\r\n1\r\na\r\n"), "what came before is there: {text}");
     }
 
     #[test]
