@@ -1,4 +1,4 @@
-//! What is written is what `serde_json` writes, for everything that `serde` knows.
+//! The writer against `serde_json`, with everything that `serde` knows.
 
 use std::collections::BTreeMap;
 
