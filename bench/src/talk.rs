@@ -71,7 +71,7 @@ struct Round {
 pub(crate) async fn measure(effort: Effort, table: &mut Table) -> anyhow::Result<()> {
     let server = Server::start(0)?;
     let client = client()?;
-    let crowd = Crowd { jobs: effort.runs / 4, at_once: AT_ONCE };
+    let crowd = Crowd { jobs: effort.runs, at_once: AT_ONCE };
     let plain = ChatStage::new(openai(&server.url, &client)?, Calls::Nothing)?;
     let calling = ChatStage::new(openai(&server.url, &client)?, Calls::Tools)?;
     let url: Arc<str> = format!("{}/chat/completions", server.url).into();
