@@ -16,7 +16,7 @@ pub fn client() -> reqwest::Result<Client> {
     let client = Client::builder()
         .no_proxy()
         .redirect(redirect::Policy::none())
-        // The library's own are for HTTP/2, and keep a copy of each request as long as it is under way.
+        // The library's own retries are for HTTP/2, and keep a copy of each request as long as it is under way.
         .retry(retry::never().max_retries_per_request(0))
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(IDLE_CONNECTION)

@@ -199,22 +199,24 @@ fn written(labels: &[(&str, &str)]) -> String {
         text.push_str(if text.is_empty() { "" } else { "," });
         text.push_str(name);
         text.push_str("=\"");
-        if !value.contains(['\\', '"', '\n']) {
-            text.push_str(value);
-            text.push('"');
-            continue;
-        }
-        for sign in value.chars() {
-            match sign {
-                '\\' => text.push_str("\\\\"),
-                '"' => text.push_str("\\\""),
-                '\n' => text.push_str("\\n"),
-                sign => text.push(sign),
-            }
-        }
+        push_escaped(&mut text, value);
         text.push('"');
     }
     text
+}
+
+fn push_escaped(text: &mut String, value: &str) {
+    if !value.contains(['\\', '"', '\n']) {
+        return text.push_str(value);
+    }
+    for sign in value.chars() {
+        match sign {
+            '\\' => text.push_str("\\\\"),
+            '"' => text.push_str("\\\""),
+            '\n' => text.push_str("\\n"),
+            sign => text.push(sign),
+        }
+    }
 }
 
 #[cfg(test)]

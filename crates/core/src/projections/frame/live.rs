@@ -1,7 +1,6 @@
 //! The frames that are sent while work is under way and are never stored: the text of a model as it
 //! arrives, and the progress of a call. They have no number.
 
-use consort_spec::json;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,6 +9,7 @@ use strum::IntoStaticStr;
 
 use crate::projections::frame::chat::Level;
 use crate::projections::frame::field::{ConversationPlace, Iso};
+use consort_spec::json;
 
 /// A frame that is not stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]

@@ -1,6 +1,5 @@
 //! A frame with its position in a run or a thread, as text and as a value.
 
-use consort_spec::json;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -10,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::projections::frame::chat::ChatFrame;
 use crate::projections::frame::field::Iso;
 use crate::projections::frame::run::Frame;
+use consort_spec::json;
 
 /// The frame of one event.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
