@@ -1,7 +1,6 @@
 //! `/cluster/link`: the socket between two nodes that share a store. The one with the smaller id dials. Both prove that
 //! they know the secret of the cluster, without sending it, before anything else is said.
 
-use consort_core::json;
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,6 +12,7 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{self, WebSocket, WebSocketUpgrade};
 use axum::http::StatusCode;
 use axum::response::Response;
+use consort_core::json;
 use consort_log::cluster::Node;
 use consort_runtime::engine::Engine;
 use consort_runtime::links::Peer;
