@@ -107,7 +107,7 @@ async fn converse(
 ) {
     // Frames are small, and a client waits for each.
     let _slower = socket.set_nodelay(true);
-    // In a box, so that a stream of events does not keep its room.
+    // In a box, so that a stream of events does not keep its room. It keeps the connection, which counts until it ends.
     let answered = Box::pin(answer(socket, connection.clone(), router, closed)).await;
     let ended = match answered {
         Ok(None) => return,
